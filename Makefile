@@ -6,6 +6,10 @@ BIN    := $(VENV)/bin
 NODE   := extension_harness/node_modules/.package-lock.json
 ARGS   ?=
 
+# Debian's Python comes without what makes a venv; Debian's own package brings it.
+SUDO   := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+DEBIAN := $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo serve test test-fast e2e check format bench lock clean
 
@@ -16,7 +20,7 @@ setup: $(VENV)/.ready $(NODE) $(VENV)/.browser ## make .venv with everything tha
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Bright needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(PYTHON) docs/setup/debian.py venv
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(DEBIAN) python3-venv python$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
