@@ -70,13 +70,13 @@ def test_no_file_names_a_package_registry_or_a_machine_path() -> None:
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
-    broken = []
-    for path in tracked():
-        if path.suffix != ".md":
-            continue
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text_of(path)):
-            if not (path.parent / target).exists():
-                broken.append(f"{path.relative_to(ROOT)} -> {target}")
+    broken = [
+        f"{path.relative_to(ROOT)} -> {target}"
+        for path in tracked()
+        if path.suffix == ".md"
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text_of(path))
+        if not (path.parent / target).exists()
+    ]
 
     assert broken == []
 
