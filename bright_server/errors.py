@@ -1,0 +1,142 @@
+"""Every error of the server, in one tree.
+
+BrightError
+├── FrameRefused                a frame that the wire contract does not allow
+├── AuthorizationError
+│   ├── BindingRefused          the token names no binding, or a revoked one
+│   └── AuthorityUnavailable    the authority did not answer in time: fail closed (OT-60)
+├── StoreError                  what a store lets its callers see (MS-30)
+│   ├── StoreUnavailable        busy, full or failing now; the same work may be tried again
+│   ├── StoreInUse              another server holds this database
+│   ├── StoreMissing            there is no database at this path
+│   └── SchemaRefused           the file is not a database that this server may open
+├── CommitError                 what the committer lets its callers see (MS-31)
+│   ├── Overloaded              more is pending than the settings allow
+│   └── CommitterStopped        the server is going down
+└── ConfigurationError          a setting or an argument that cannot work
+
+Each error keeps its facts as fields and words itself: what was wrong, where, and what to
+do. Errors of drivers are translated where the driver is called, and stay as the cause.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class BrightError(Exception):
+    """The root: whoever catches this has caught every error that Bright words itself."""
+
+
+class FrameRefused(BrightError):
+    """A frame that is answered by `ws.error`; the connection goes on.
+
+    `path` is the dotted path of the field at fault, `request_id` the frame's own where
+    it could be read.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        path: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.path = path
+        self.request_id = request_id
+        super().__init__(f"{code}: {message}" + (f" (at {path})" if path else ""))
+
+
+class AuthorizationError(BrightError):
+    """The authority said no, or said nothing."""
+
+
+class BindingRefused(AuthorizationError):
+    """The binding is unknown or revoked; the same credentials will not work again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "binding missing, unknown or revoked: create one with `bright binding create`"
+        )
+
+
+class AuthorityUnavailable(AuthorizationError):
+    """The authority did not answer; nothing is allowed until it does (OT-60)."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the authorization service does not answer: {reason}")
+
+
+class StoreError(BrightError):
+    """A store could not do what its contract says."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot do this now; nothing of the work was stored."""
+
+    def __init__(self, doing: str, reason: str) -> None:
+        self.doing = doing
+        self.reason = reason
+        super().__init__(f"the store could not {doing}: {reason}")
+
+
+class StoreInUse(StoreError):
+    """Another server process holds the lock of this database."""
+
+    def __init__(self, database: Path, holder: str) -> None:
+        self.database = database
+        self.holder = holder
+        super().__init__(
+            f"another server{holder} already serves {database}: stop it, or give this"
+            " one another --database"
+        )
+
+
+class StoreMissing(StoreError):
+    """There is no database at this path."""
+
+    def __init__(self, database: Path) -> None:
+        self.database = database
+        super().__init__(
+            f"no database at {database}: check --database (or BRIGHT_DATABASE)"
+        )
+
+
+class SchemaRefused(StoreError):
+    """The file is no database of Bright, or one that needs another Bright."""
+
+    def __init__(self, database: Path, reason: str) -> None:
+        self.database = database
+        self.reason = reason
+        super().__init__(f"{database} was not opened: {reason}")
+
+
+class CommitError(BrightError):
+    """The committer did not take the work; it was not and will not be committed."""
+
+
+class Overloaded(CommitError):
+    """More work is pending than the settings allow; try again later."""
+
+    def __init__(self, pending_bytes: int, limit_bytes: int) -> None:
+        self.pending_bytes = pending_bytes
+        self.limit_bytes = limit_bytes
+        super().__init__(
+            f"{pending_bytes} bytes are waiting to be committed, the limit is"
+            f" {limit_bytes} (BRIGHT_MAX_PENDING_BYTES): try again later"
+        )
+
+
+class CommitterStopped(CommitError):
+    """The server is going down; the work was not committed."""
+
+    def __init__(self) -> None:
+        super().__init__("the server is stopping: connect again and send it again")
+
+
+class ConfigurationError(BrightError):
+    """A setting or an argument that cannot work."""

@@ -1,0 +1,62 @@
+"""Every limit and address of the server, in one place.
+
+Read from the environment (`BRIGHT_…`) and from the command line, which wins. Each queue,
+cache and retry of the server has its bound here. Sizes are bytes, times say their unit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Settings(BaseSettings):
+    """The settings of `bright serve`; the defaults suit one machine."""
+
+    model_config = SettingsConfigDict(env_prefix="BRIGHT_", frozen=True)
+
+    database: Path = Path("var/bright.db")
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8765
+    log_level: str = "info"
+    allowed_extension_ids: tuple[str, ...] = ()
+    """Ids of extensions that may connect; empty: every extension, never a web page."""
+
+    # One frame, one batch, one message.
+    max_frame_bytes: Count = 1_048_576
+    max_batch_messages: Count = 200
+    max_message_bytes: Count = 262_144
+
+    # One connection.
+    max_in_flight_batches: Count = 8
+    max_pending_operations: Count = 64
+    max_registered_pages: Count = 64
+    max_send_queue_frames: Count = 512
+    max_send_queue_bytes: Count = 8_388_608
+    hello_deadline_seconds: Seconds = 5
+    heartbeat_interval_ms: Annotated[int, Field(ge=10, le=20_000)] = 15_000
+    # Below 20 s: only a message that a page could send keeps a service worker alive.
+    keepalive_interval_seconds: Annotated[float, Field(gt=0, lt=20)] = 15
+    ping_interval_seconds: Seconds = 20
+    ping_timeout_seconds: Seconds = 20
+    close_deadline_seconds: Seconds = 5
+
+    # All connections together.
+    max_connections: Count = 1_000
+    max_pending_bytes: Count = 67_108_864
+    max_group_messages: Count = 20_000
+    max_group_items: Count = 1_024
+    max_cached_conversations: Count = 20_000
+
+    # Patience.
+    busy_timeout_ms: Count = 250
+    commit_patience_seconds: Seconds = 60
+    authority_deadline_seconds: Seconds = 2
+    readiness_deadline_seconds: Seconds = 2
+    drain_deadline_seconds: Seconds = 5
