@@ -1,0 +1,226 @@
+"""The three that do the same work: Bright, the bare WebSocket stack, bare SQLite.
+
+Each runs as a process of its own and is told to do a round at a time; a round whose
+counts differ from the plan raises instead of giving a figure.
+"""
+
+import dataclasses
+import json
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from benchmarks.children import Child, module
+from benchmarks.errors import ChildError, MiscountError
+from benchmarks.figures import Round
+from benchmarks.workload import ACCOUNT, Workload
+
+BRIGHT = module("bright_server.cli")
+BATCHES_OF_GROUP = 20
+START_SECONDS = 30.0
+ROUND_SECONDS = 300.0
+PATH = "/v1/extension"
+
+
+class Contender(Protocol):
+    """Something that can do a round of the work."""
+
+    def round(self, workload: Workload) -> Round:
+        """Do all of the work once.
+
+        Raises:
+            ChildError: if a process of the contender fails.
+            MiscountError: if not exactly the planned messages were acknowledged.
+        """
+        ...
+
+
+class Bright:
+    """A real `bright serve` on a database file, driven over its own protocol."""
+
+    def __init__(self, database: Path, logs: Path, *, in_flight: int = 1) -> None:
+        self._database = database
+        self._logs = logs
+        self._in_flight = in_flight
+        self._token = _bind(database)
+        self._server = Child(
+            [*BRIGHT, "serve", "--database", str(database), "--port", "0", "--json"],
+            None,
+            logs,
+        )
+        self._address = _listening(self._server)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.stop()
+
+    def round(self, workload: Workload) -> Round:
+        """Send the whole workload; every message must be confirmed."""
+        before = disk_bytes(self._database)
+        report = _drive(
+            self._server,
+            self._address,
+            self._token,
+            workload,
+            self._in_flight,
+            self._logs,
+        )
+        _check(report, workload, duplicates=workload.sent - workload.new)
+        grown = disk_bytes(self._database) - before
+        return dataclasses.replace(
+            _round(report, workload),
+            bytes_per_message=grown / workload.new,
+            resident_bytes=self._server.resident_bytes(),
+        )
+
+
+class BareWebSocket:
+    """Bright's stack without Bright: frames in, answers out, nothing stored."""
+
+    def __init__(self, logs: Path, *, in_flight: int = 1) -> None:
+        self._logs = logs
+        self._in_flight = in_flight
+        self._server = Child(module("benchmarks.yardsticks.websocket"), None, logs)
+        self._address = _listening(self._server)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop()
+
+    def round(self, workload: Workload) -> Round:
+        """Send the whole workload; every message must be answered."""
+        report = _drive(
+            self._server, self._address, "none", workload, self._in_flight, self._logs
+        )
+        _check(report, workload, duplicates=0)
+        return _round(report, workload)
+
+
+class BareSqlite:
+    """The prepared rows into Bright's own schema, 20 batches a transaction."""
+
+    def __init__(self, database: Path, logs: Path) -> None:
+        self._database = database
+        self._logs = logs
+
+    def round(self, workload: Workload) -> Round:
+        """Write the whole workload; every new message must be a row afterwards."""
+        before = disk_bytes(self._database)
+        config = {
+            "database": str(self._database),
+            "workload": dataclasses.asdict(workload),
+            "batchesOfGroup": BATCHES_OF_GROUP,
+        }
+        command = module("benchmarks.yardsticks.sqlite")
+        with Child(command, config, self._logs) as writer:
+            report = _timed(writer, writer)
+        _check(report, workload, duplicates=workload.sent - workload.new)
+        grown = disk_bytes(self._database) - before
+        return dataclasses.replace(
+            _round(report, workload), bytes_per_message=grown / workload.new
+        )
+
+
+def create_database(database: Path) -> None:
+    """Let Bright create its database file, with the schema that it ships.
+
+    Raises:
+        ChildError: if it does not.
+    """
+    _bind(database)
+
+
+def disk_bytes(database: Path) -> int:
+    """Bytes of the database on disk once everything in its log is moved into it."""
+    if not database.exists():
+        return 0
+    with closing(sqlite3.connect(database, timeout=30)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    files = (database, database.with_name(database.name + "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _bind(database: Path) -> str:
+    command = [*BRIGHT, "binding", "create", "--database", str(database)]
+    done = subprocess.run(
+        [*command, "--account", ACCOUNT, "--label", "bench", "--json"],
+        capture_output=True,
+        check=False,
+        timeout=START_SECONDS,
+    )
+    if done.returncode != 0:
+        wrote = done.stderr.decode(errors="replace").strip()
+        raise ChildError(
+            f"`bright binding create` ended with {done.returncode}: {wrote}"
+        )
+    return str(json.loads(done.stdout)["token"])
+
+
+def _listening(server: Child) -> tuple[str, int]:
+    said = server.hear(START_SECONDS)
+    return str(said["host"]), int(said["port"])
+
+
+def _drive(
+    server: Child,
+    address: tuple[str, int],
+    token: str,
+    workload: Workload,
+    in_flight: int,
+    logs: Path,
+) -> dict[str, Any]:
+    host, port = address
+    config = {
+        "host": host,
+        "port": port,
+        "uri": f"ws://{host}:{port}{PATH}",
+        "token": token,
+        "inFlight": in_flight,
+        "workload": dataclasses.asdict(workload),
+        "deadlineSeconds": ROUND_SECONDS,
+    }
+    with Child(module("benchmarks.load"), config, logs) as load:
+        return _timed(load, server)
+
+
+def _timed(worker: Child, measured: Child) -> dict[str, Any]:
+    """Let a prepared worker do its round, and add what the measured process took."""
+    worker.hear(ROUND_SECONDS)
+    cpu, written = measured.cpu_seconds(), measured.written_bytes()
+    worker.tell("go")
+    report = worker.hear(ROUND_SECONDS)
+    report["cpuSeconds"] = measured.cpu_seconds() - cpu
+    report["writtenBytes"] = measured.written_bytes() - written
+    return report
+
+
+def _check(report: dict[str, Any], workload: Workload, *, duplicates: int) -> None:
+    counted = (report["confirmed"], report["duplicates"], report["otherwise"])
+    if counted != (workload.sent, duplicates, 0):
+        raise MiscountError(
+            f"of {workload.sent} messages sent, {duplicates} of them twice,"
+            f" {counted[0]} were confirmed, {counted[1]} called duplicates and"
+            f" {counted[2]} answered otherwise"
+        )
+
+
+def _round(report: dict[str, Any], workload: Workload) -> Round:
+    return Round(
+        messages=workload.sent,
+        seconds=report["seconds"],
+        p50_ms=report["p50Ms"],
+        p99_ms=report["p99Ms"],
+        cpu_seconds=report["cpuSeconds"],
+    )

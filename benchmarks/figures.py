@@ -1,0 +1,50 @@
+"""Arithmetic over measurements: percentiles, medians, and one round's figures."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one contender did in one round.
+
+    `messages` counts acknowledged ones, re-sent ones included; `bytes_per_message` is
+    the growth of the database per stored message, None where nothing is stored.
+    """
+
+    messages: int
+    seconds: float
+    p50_ms: float
+    p99_ms: float
+    cpu_seconds: float
+    bytes_per_message: float | None = None
+    resident_bytes: int | None = None
+
+    @property
+    def per_second(self) -> float:
+        """Acknowledged messages per second."""
+        return self.messages / self.seconds
+
+    @property
+    def cpu_seconds_per_100k(self) -> float:
+        """CPU seconds of the contender's process per 100,000 messages."""
+        return self.cpu_seconds * 100_000 / self.messages
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` of the values do not exceed.
+
+    Raises:
+        ValueError: if there are no values.
+    """
+    if not values:
+        raise ValueError("a percentile of no values")
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def median_of(rounds: Sequence[Round], field: str) -> float:
+    """The median of one figure over the rounds."""
+    return float(statistics.median(getattr(one, field) for one in rounds))

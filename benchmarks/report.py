@@ -1,0 +1,132 @@
+"""What a run found, as one JSON object or as tables for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.figures import Round, median_of
+from benchmarks.growth import GrowthPlan, GrowthResult
+from benchmarks.ingest import IngestPlan, IngestResult
+
+_DIGITS = 3
+
+
+def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
+    """The result of `bright bench ingest`; rates are messages per second."""
+    bright = result.bright
+    return {
+        "ackedPerSecond": _median(bright, "per_second"),
+        "p50Ms": _median(bright, "p50_ms"),
+        "p99Ms": _median(bright, "p99_ms"),
+        "cpuSecondsPer100k": _median(bright, "cpu_seconds_per_100k"),
+        "bytesPerMessage": _median(bright, "bytes_per_message"),
+        "yardsticks": {
+            "sqlite": _median(result.sqlite, "per_second"),
+            "websocket": _median(result.websocket, "per_second"),
+        },
+        "ratioToSqlite": round(result.ratio_to_sqlite, _DIGITS),
+        "details": {
+            "rounds": plan.rounds,
+            "messagesPerRound": plan.workload.sent,
+            "newPerRound": plan.workload.new,
+            "rowsBefore": plan.rows,
+            "inFlight": plan.in_flight,
+            "bright": [_round_json(one) for one in bright],
+            "sqlite": [_round_json(one) for one in result.sqlite],
+            "websocket": [_round_json(one) for one in result.websocket],
+        },
+        **({"memory": _memory_json(result)} if plan.memory else {}),
+    }
+
+
+def growth_json(plan: GrowthPlan, result: GrowthResult) -> dict[str, Any]:
+    """The result of `bright bench growth`; rates are messages per second."""
+    return {
+        "rowsSmall": plan.small,
+        "rowsLarge": plan.large,
+        "ackedPerSecondSmall": _median(result.small, "per_second"),
+        "ackedPerSecondLarge": _median(result.large, "per_second"),
+        "ratio": round(result.ratio, _DIGITS),
+        "details": {
+            "rounds": plan.rounds,
+            "messagesPerRound": plan.workload.sent,
+            "small": [_round_json(one) for one in result.small],
+            "large": [_round_json(one) for one in result.large],
+        },
+    }
+
+
+def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> None:
+    """The result of `bright bench ingest` as a table."""
+    table = _table(f"{plan.workload.sent:,} messages a round, medians of {plan.rounds}")
+    rows = {
+        "Bright": result.bright,
+        "bare SQLite": result.sqlite,
+        "bare WebSocket": result.websocket,
+    }
+    for name, rounds in rows.items():
+        table.add_row(name, *_cells(rounds))
+    console.print(table)
+    console.print(f"Bright reaches {result.ratio_to_sqlite:.2f} of bare SQLite.")
+    if plan.memory:
+        used = ", ".join(
+            f"{(one.resident_bytes or 0) / 2**20:.0f}" for one in result.bright
+        )
+        state = "flat" if result.memory_is_flat else "NOT flat"
+        console.print(f"Memory after each round, MiB: {used}: {state}.")
+
+
+def print_growth(plan: GrowthPlan, result: GrowthResult, console: Console) -> None:
+    """The result of `bright bench growth` as a table."""
+    table = _table(f"{plan.workload.sent:,} messages a round, medians of {plan.rounds}")
+    table.add_row(f"{plan.small:,} rows stored", *_cells(result.small))
+    table.add_row(f"{plan.large:,} rows stored", *_cells(result.large))
+    console.print(table)
+    console.print(f"The large history leaves {result.ratio:.2f} of the rate.")
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title)
+    table.add_column("")
+    for column in ("messages/s", "p50 ms", "p99 ms", "CPU s/100k", "bytes/message"):
+        table.add_column(column, justify="right")
+    return table
+
+
+def _cells(rounds: tuple[Round, ...]) -> list[str]:
+    size = _median(rounds, "bytes_per_message")
+    return [
+        f"{median_of(rounds, 'per_second'):,.0f}",
+        f"{median_of(rounds, 'p50_ms'):.1f}",
+        f"{median_of(rounds, 'p99_ms'):.1f}",
+        f"{median_of(rounds, 'cpu_seconds_per_100k'):.2f}",
+        "-" if size is None else f"{size:.0f}",
+    ]
+
+
+def _median(rounds: tuple[Round, ...], field: str) -> float | None:
+    if any(getattr(one, field) is None for one in rounds):
+        return None
+    return round(median_of(rounds, field), _DIGITS)
+
+
+def _round_json(one: Round) -> dict[str, Any]:
+    return {
+        "messages": one.messages,
+        "seconds": round(one.seconds, 4),
+        "perSecond": round(one.per_second, 1),
+        "p50Ms": round(one.p50_ms, _DIGITS),
+        "p99Ms": round(one.p99_ms, _DIGITS),
+        "cpuSeconds": round(one.cpu_seconds, _DIGITS),
+        "bytesPerMessage": one.bytes_per_message and round(one.bytes_per_message, 1),
+        "residentBytes": one.resident_bytes,
+    }
+
+
+def _memory_json(result: IngestResult) -> dict[str, Any]:
+    return {
+        "residentBytes": [one.resident_bytes for one in result.bright],
+        "growth": round(result.memory_growth, _DIGITS),
+        "flat": result.memory_is_flat,
+    }

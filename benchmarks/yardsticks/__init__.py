@@ -1,0 +1,1 @@
+"""What the same work costs with less around it: bare SQLite, bare WebSocket."""
