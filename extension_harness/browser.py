@@ -1,0 +1,220 @@
+"""A real Chromium with one unpacked extension in it, proven to be loaded.
+
+`Browser.launch` starts it, `close` ends it politely, `kill` by SIGKILL to the whole
+process group, `reopen` starts it on the same profile again. Nothing attaches to the
+service worker (detached mode), so that it lives and dies as at a user's.
+"""
+
+import atexit
+import contextlib
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from extension_harness.browser_process import BrowserProcess, LaunchOptions
+from extension_harness.cdp import DevTools
+from extension_harness.chromium import Chromium, find
+from extension_harness.errors import (
+    AttachedMode,
+    BrowserStartError,
+    DevToolsClosedError,
+    DevToolsError,
+)
+from extension_harness.loading import prove_loaded
+from extension_harness.tab import Page, open_page
+from extension_harness.timeline import Timeline
+from extension_harness.unpacked import UnpackedExtension
+from extension_harness.waiting import countdown
+from extension_harness.worker import Worker
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as PlaywrightBrowser
+
+START_SECONDS = 30.0
+
+
+class Browser:
+    """One profile and the Chromium that runs on it; use it as a context manager."""
+
+    def __init__(
+        self,
+        chromium: Chromium,
+        extension: UnpackedExtension,
+        profile: Path | None,
+        options: LaunchOptions,
+        timeline: Timeline,
+    ) -> None:
+        """Hold what is needed; `launch` makes and starts one."""
+        self.chromium = chromium
+        self.extension = extension
+        self.timeline = timeline
+        self._options = options
+        self._home = Path(tempfile.mkdtemp(prefix="extension-harness-"))
+        self.profile = profile if profile is not None else self._home / "profile"
+        self.profile.mkdir(parents=True, exist_ok=True)
+        self.log = self._home / "chromium.log"
+        self._process: BrowserProcess | None = None
+        self._devtools: DevTools | None = None
+        self.worker = Worker(self._connection, extension, timeline)
+        atexit.register(self._end)
+
+    @classmethod
+    def launch(
+        cls,
+        extension: Path,
+        *,
+        profile: Path | None = None,
+        chromium: Chromium | None = None,
+        options: LaunchOptions | None = None,
+        timeline: Timeline | None = None,
+        timeout: float = START_SECONDS,
+    ) -> "Browser":
+        """Start Chromium with the extension and prove that it is loaded.
+
+        Args:
+            extension: The unpacked folder, loaded as it is.
+            profile: Kept afterwards; None makes one that goes with the browser.
+            chromium: As `chromium.find` gives it; None looks for one.
+            options: Headless and without mapped hosts unless they say otherwise.
+            timeline: Where events are recorded.
+            timeout: Seconds until the extension must have been proven.
+
+        Raises ChromiumNotFoundError, ChromiumUnusableError, ProfileInUseError,
+        BrowserStartError, ExtensionNotLoadedError; then nothing is left running.
+        """
+        browser = cls(
+            chromium or find(),
+            UnpackedExtension.read(extension),
+            profile,
+            options or LaunchOptions(),
+            timeline or Timeline(),
+        )
+        try:
+            browser.reopen(timeout)
+        except BaseException:
+            browser.close()
+            raise
+        return browser
+
+    def __enter__(self) -> "Browser":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def extension_id(self) -> str:
+        """The id under which the extension is loaded."""
+        return self.extension.identifier
+
+    @property
+    def devtools(self) -> DevTools:
+        """The DevTools connection. Raises DevToolsClosedError while no browser runs."""
+        return self._connection()
+
+    @property
+    def running(self) -> bool:
+        """Whether Chromium is alive."""
+        return self._process is not None and self._process.running
+
+    def reopen(self, timeout: float = START_SECONDS) -> None:
+        """Start Chromium on the profile and prove the extension again.
+
+        Raises BrowserStartError when this browser still runs, and as `launch`.
+        """
+        if self.running:
+            raise BrowserStartError(
+                f"this browser still runs on {self.profile}; close or kill it first"
+            )
+        left = countdown(timeout)
+        self._release()
+        switches = self._options.switches(self.profile, self.extension.folder)
+        self._process = BrowserProcess(self.chromium, self.profile, switches, self.log)
+        self._devtools = DevTools(self._process.devtools_url(left()))
+        prove_loaded(self._devtools, self.extension, self._process.log_tail, left())
+        self.timeline.record("browser.open", pid=self._process.pid)
+
+    def open(self, url: str, *, wait: bool = True, timeout: float = 30.0) -> Page:
+        """Open a tab at ``url``; with ``wait``, once its load event came."""
+        page = open_page(self.devtools, "about:blank" if wait else url)
+        if wait:
+            try:
+                page.goto(url, timeout)
+            except BaseException:
+                page.close()
+                raise
+        return page
+
+    def extension_page(self, path: str = "manifest.json") -> Page:
+        """Open a document of the extension's origin, with its storage and ``chrome.*``.
+
+        ``manifest.json`` runs none of the extension's code. Such a tab does not keep
+        the worker alive (measured: it died after 30.2 s with one open).
+        """
+        page = open_page(self.devtools, f"{self.extension.origin}/{path}")
+        page.wait_for("location.protocol === 'chrome-extension:' && !!chrome.runtime")
+        return page
+
+    @contextlib.contextmanager
+    def playwright(self) -> Iterator["PlaywrightBrowser"]:
+        """Drive it with Playwright: attached mode, and a warning that says so."""
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415 - optional
+
+        warnings.warn(
+            AttachedMode("Playwright attaches to the worker: idle death cannot occur"),
+            stacklevel=3,
+        )
+        process = self._process
+        if process is None:
+            raise DevToolsClosedError("no browser runs; reopen it first")
+        address = process.devtools_url(1.0).removeprefix("ws://").split("/", 1)[0]
+        with sync_playwright() as driver:
+            connected = driver.chromium.connect_over_cdp(f"http://{address}")
+            try:
+                yield connected
+            finally:
+                connected.close()
+
+    def kill(self) -> None:
+        """SIGKILL to all of Chromium, as a crash does. Keeps the profile."""
+        if self._process is not None:
+            self.timeline.record("browser.kill", pid=self._process.pid)
+            self._process.kill()
+        self._release()
+
+    def quit(self, timeout: float = 10.0) -> None:
+        """End Chromium as a user does; by SIGKILL when late. Keeps the profile."""
+        if self._process is None:
+            return
+        if self._process.running and self._devtools is not None:
+            with contextlib.suppress(DevToolsError):
+                self._devtools.call("Browser.close", timeout=timeout)
+            if not self._process.wait_ended(timeout):
+                self.timeline.record("browser.slow_quit", pid=self._process.pid)
+        self._process.kill()  # what of its group outlived it
+        self.timeline.record("browser.quit", pid=self._process.pid)
+        self._release()
+
+    def close(self) -> None:
+        """Quit, and remove every folder that this browser made. Twice is no error."""
+        self.quit()
+        atexit.unregister(self._end)
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _connection(self) -> DevTools:
+        if self._devtools is None:
+            raise DevToolsClosedError("no browser runs; reopen it first")
+        return self._devtools
+
+    def _release(self) -> None:
+        if self._devtools is not None:
+            self._devtools.close()
+        self._devtools = None
+        self._process = None
+
+    def _end(self) -> None:
+        self.kill()
+        shutil.rmtree(self._home, ignore_errors=True)

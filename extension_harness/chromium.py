@@ -1,0 +1,198 @@
+"""Which Chromium runs: found, checked and, when asked, installed.
+
+Looked at in order: the option, the environment variable ``BRIGHT_CHROMIUM``,
+Playwright's own download, the system's. One that was named is used or refused, never
+silently replaced by another. Branded Chrome and Edge ignore ``--load-extension`` and
+the headless shell has no extensions at all: both are refused here, at once, with the
+reason, instead of showing as a worker that never comes.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from extension_harness.errors import (
+    ChromiumNotFoundError,
+    ChromiumUnusableError,
+    HarnessError,
+)
+
+ENVIRONMENT_VARIABLE = "BRIGHT_CHROMIUM"
+SYSTEM_NAMES = ("chromium", "chromium-browser")
+PLAYWRIGHT_PATTERNS = (
+    "chromium-*/chrome-linux*/chrome",
+    "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+)
+MINIMUM_MAJOR = 120
+"""From 120 an alarm may be due in 30 s; from 116 a WebSocket keeps a worker alive."""
+
+VERSION_SECONDS = 8.0
+"""How long ``--version`` may take; a browser that needs longer is broken."""
+
+
+@dataclass(frozen=True)
+class Chromium:
+    """A browser that was asked for its version and can load an unpacked extension."""
+
+    executable: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The first number of the version."""
+        return int(self.version.split(".", 1)[0])
+
+
+def find(
+    option: str | Path | None = None, environment: Mapping[str, str] | None = None
+) -> Chromium:
+    """The Chromium to use.
+
+    Args:
+        option: A path or a command's name, from whoever calls.
+        environment: Instead of the process's own.
+
+    Raises ChromiumUnusableError for one that was named but will not do, with the
+    reason, and ChromiumNotFoundError, naming every place, when none was named and none
+    is there.
+    """
+    env = os.environ if environment is None else environment
+    named = str(option) if option else env.get(ENVIRONMENT_VARIABLE)
+    if named:
+        path = shutil.which(named)
+        if path is None:
+            raise ChromiumUnusableError(named, "there is no such program")
+        return inspect(Path(path))
+    looked_at = [f"{ENVIRONMENT_VARIABLE} (not set)"]
+    for candidate in _candidates(env):
+        try:
+            return inspect(candidate)
+        except ChromiumUnusableError as refusal:
+            looked_at.append(f"{candidate} ({refusal.reason})")
+    looked_at += ["Playwright's downloads", f"commands {', '.join(SYSTEM_NAMES)}"]
+    raise ChromiumNotFoundError(looked_at)
+
+
+def inspect(executable: Path) -> Chromium:
+    """Ask a browser what it is, within ten seconds. Raises ChromiumUnusableError."""
+    resolved = executable.resolve().name.replace("_", "-")
+    if "headless-shell" in resolved or "headless-shell" in executable.name:
+        raise ChromiumUnusableError(
+            str(executable), "it is the headless shell, which has no extensions"
+        )
+    try:
+        answer = subprocess.run(
+            [str(executable), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=VERSION_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as cause:
+        raise ChromiumUnusableError(
+            str(executable), f"--version gave no answer in {VERSION_SECONDS:g} s"
+        ) from cause
+    except OSError as cause:
+        raise ChromiumUnusableError(
+            str(executable), f"it does not start: {cause}"
+        ) from cause
+    return _judge(executable, answer.stdout.strip(), answer.stderr.strip())
+
+
+def _judge(executable: Path, said: str, complained: str) -> Chromium:
+    name = str(executable)
+    found = re.search(r"(\d+)\.\d+\.\d+\.\d+", said)
+    if found is None:
+        what = (said or complained or "nothing").splitlines()[-1][:200]
+        raise ChromiumUnusableError(
+            name, f"--version should tell a version, it said: {what}"
+        )
+    if "Microsoft Edge" in said or (
+        "Google Chrome" in said and "for Testing" not in said
+    ):
+        brand = said[: found.start()].strip()
+        raise ChromiumUnusableError(
+            name, f"it is {brand}, which ignores --load-extension"
+        )
+    if "Headless" in said:
+        raise ChromiumUnusableError(
+            name, "it is the headless shell, which has no extensions"
+        )
+    if int(found.group(1)) < MINIMUM_MAJOR:
+        raise ChromiumUnusableError(
+            name, f"version {found.group(0)} is below {MINIMUM_MAJOR}"
+        )
+    return Chromium(executable, found.group(0))
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    downloads = environment.get("PLAYWRIGHT_BROWSERS_PATH")
+    folder = Path(downloads) if downloads else Path.home() / ".cache/ms-playwright"
+    for pattern in PLAYWRIGHT_PATTERNS:
+        # The newest download first: the folder's name ends in its build number.
+        yield from sorted(folder.glob(pattern), reverse=True)
+    for name in SYSTEM_NAMES:
+        path = shutil.which(name, path=environment.get("PATH"))
+        if path is not None:
+            yield Path(path)
+
+
+def install() -> None:
+    """Install the system's Chromium by apt. Raises HarnessError when that cannot be."""
+    if shutil.which("apt-get") is None:
+        raise HarnessError(
+            "no Chromium here and no apt-get to install one: install Chromium by this "
+            f"system's own means and name it in {ENVIRONMENT_VARIABLE}"
+        )
+    as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if as_root and shutil.which("sudo") is None:
+        raise HarnessError(
+            "installing Chromium needs root: run `apt-get install chromium` as root"
+        )
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update", "-qq"], ["install", "-y", "-qq", "chromium"]):
+        done = subprocess.run(
+            [*as_root, "apt-get", *step], env=environment, check=False
+        )
+        if done.returncode != 0:
+            raise HarnessError(
+                f"`apt-get {' '.join(step)}` failed with status {done.returncode}; run "
+                "`apt-get install chromium` as root and look at what it says"
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m extension_harness.chromium [--install]``; 0 when one can be used.
+
+    With ``--install`` and a Chromium present it prints nothing.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m extension_harness.chromium",
+        description="Show which Chromium the harness uses.",
+    )
+    parser.add_argument("--install", action="store_true", help="install when missing")
+    options = parser.parse_args(arguments)
+    try:
+        try:
+            found = find()
+        except ChromiumNotFoundError:
+            if not options.install:
+                raise
+            install()
+            found = find()
+    except HarnessError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if not options.install:
+        sys.stdout.write(f"{found.executable} {found.version}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
