@@ -1,0 +1,1 @@
+"""Bright, the server: what extensions observe, kept exactly once."""

@@ -19,6 +19,7 @@ Each error keeps its facts as fields and words itself: what was wrong, where, an
 do. Errors of drivers are translated where the driver is called, and stay as the cause.
 """
 
+# ruff: noqa: N818 - the specification names its errors without a suffix
 from __future__ import annotations
 
 from pathlib import Path

@@ -8,7 +8,7 @@ JSON text, so that equal parts are equal strings.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NewType
+from typing import Literal, NewType
 
 AccountId = NewType("AccountId", str)
 """The seller's own id at the channel; never the device, never the binding (OT-03)."""
@@ -18,6 +18,16 @@ BindingId = NewType("BindingId", str)
 
 Position = NewType("Position", int)
 """A place in the order of arrival over the whole store: 1, 2, 3 … without a gap."""
+
+
+RefusalCode = Literal[
+    "invalid_message",
+    "conversation_mismatch",
+    "unstorable_text",
+    "contains_secret",
+    "too_large",
+]
+"""Why one message can never be stored; stable, and part of the wire contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class RefusedMessage:
 
     candidate_key: str
     message_id: str
-    code: str
+    code: RefusalCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,131 @@
+"""The composition root: the only file that names back ends and puts the parts together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+
+from bright_server.authorization.embedded import EmbeddedAuthority
+from bright_server.clock import Clock, SystemClock
+from bright_server.commit.committer import GroupCommitter
+from bright_server.errors import ConfigurationError
+from bright_server.http_server import HttpServer
+from bright_server.ingest import endpoint
+from bright_server.ingest.hub import Hub
+from bright_server.operations import health, metrics
+from bright_server.settings import Settings
+from bright_server.stores.sqlite import lock
+from bright_server.stores.sqlite.store import SqliteStore, opened
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bright:
+    """The running parts, as whoever serves them needs them."""
+
+    application: Starlette
+    hub: Hub
+
+
+@asynccontextmanager
+async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
+    """Hold the store and run the writer and the tick, for as long as the block lasts.
+
+    Raises:
+        StoreInUse: another server serves this database.
+        SchemaRefused: the file is not for this server.
+        StoreUnavailable: the file cannot be opened.
+    """
+    settings.database.parent.mkdir(parents=True, exist_ok=True)
+    with lock.held(settings.database):
+        async with opened(settings, clock) as store:
+            yield_value, tasks = _compose(store, settings, clock)
+            try:
+                yield yield_value
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _compose(
+    store: SqliteStore, settings: Settings, clock: Clock
+) -> tuple[Bright, list[asyncio.Task[None]]]:
+    counted = metrics.Metrics()
+    committer = GroupCommitter(store, settings, clock, counted)
+    authority = EmbeddedAuthority(store.bindings, settings.authority_deadline_seconds)
+    hub = Hub(committer, authority, store.store_id, settings, clock)
+    counted.watch(
+        "bright_connections", "Open connections of extensions", lambda: hub.size
+    )
+    counted.watch(
+        "bright_pending_bytes",
+        "Bytes of requests that wait for their commit",
+        lambda: committer.pending_bytes,
+    )
+    probe = health.ReadinessProbe(
+        {
+            "store": health.store_check(committer, store),
+            "authority": health.authority_check(authority),
+        },
+        settings.readiness_deadline_seconds,
+    )
+    application = Starlette(
+        routes=[
+            endpoint.route(hub, settings),
+            *health.routes(probe),
+            metrics.route(counted),
+        ]
+    )
+    tasks = [
+        asyncio.create_task(committer.run(), name="group committer"),
+        asyncio.create_task(hub.tick_forever(), name="tick"),
+    ]
+    for task in tasks:
+        task.add_done_callback(_report_death)
+    return Bright(application, hub), tasks
+
+
+def _report_death(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("the %s has died", task.get_name(), exc_info=error)
+
+
+async def serve(settings: Settings, listening: Callable[[str, int], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then end in good order (returns normally).
+
+    `listening` is called with the address once connections are really accepted.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
+        StoreError: the database cannot be served; see `running`.
+    """
+    with _bound(settings.host, settings.port) as bound:
+        async with running(settings, SystemClock()) as bright:
+            host, port = bound.getsockname()[:2]
+            server = HttpServer(
+                bright.application,
+                settings,
+                drain=bright.hub.drain,
+                listening=lambda: listening(host, port),
+            )
+            with suppress(asyncio.CancelledError):
+                await server.serve(sockets=[bound])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port} ({error.strerror or error}): give"
+            " another --host or --port"
+        ) from error

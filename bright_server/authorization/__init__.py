@@ -1,0 +1,1 @@
+"""Bindings: who may connect, for which accounts, and until when (OT-60)."""

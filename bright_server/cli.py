@@ -1,0 +1,275 @@
+"""The command line: `bright serve`, `binding`, `store`, `schema`, and what others add.
+
+Further commands are found through the entry-point group `bright.commands`: a function
+that gets the subparsers, adds its own, and sets `run` to what takes the parsed arguments
+and returns the exit status. Exit status 0 only when the thing asked for holds; 2 when it
+was refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TypeAlias
+
+from pydantic import ValidationError
+
+from bright_server import app
+from bright_server.authorization.contract import Binding
+from bright_server.authorization.embedded import IssuedBinding, issue_binding
+from bright_server.clock import SystemClock
+from bright_server.errors import BrightError, ConfigurationError
+from bright_server.messages import BindingId
+from bright_server.settings import Settings
+from bright_server.stores.sqlite.dump import dump
+from bright_server.stores.sqlite.store import bindings_opened
+from bright_server.wire.codec import compact_json
+from bright_server.wire.contract import contract_text
+
+# argparse has no public name for what add_subparsers() returns.
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+
+_BUILT_IN = frozenset({"serve", "binding", "store", "schema"})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    parsed = _parser().parse_args(arguments)
+    run: Run = parsed.run
+    try:
+        return run(parsed)
+    except (BrightError, ValidationError) as error:
+        print(f"bright: {_in_words(error)}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bright", description="Durable sync of seller chats."
+    )
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_serve(subparsers)
+    _add_binding(subparsers)
+    _add_store(subparsers)
+    _add_schema(subparsers)
+    _add_others(subparsers)
+    return parser
+
+
+def _add_serve(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("serve", help="run the server")
+    _add_database(parser)
+    parser.add_argument("--host", help="address to listen on (BRIGHT_HOST)")
+    parser.add_argument(
+        "--port", type=int, help="port, 0 for any free one (BRIGHT_PORT)"
+    )
+    _add_json(parser)
+    parser.set_defaults(run=_serve)
+
+
+def _add_binding(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "binding", help="who may connect, for which accounts"
+    )
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    create = actions.add_parser(
+        "create", help="make a binding; its token is shown once"
+    )
+    create.add_argument(
+        "--account", action="append", required=True, help="a channel account's id"
+    )
+    create.add_argument("--label", default="", help="a name for your own use")
+    create.set_defaults(run=_create_binding)
+    listing = actions.add_parser("list", help="show all bindings, without tokens")
+    listing.set_defaults(run=_list_bindings)
+    revoke = actions.add_parser("revoke", help="end a binding, at once and for good")
+    revoke.add_argument("binding_id", metavar="BINDING_ID")
+    revoke.set_defaults(run=_revoke_binding)
+    for action in (create, listing, revoke):
+        _add_database(action)
+        _add_json(action)
+
+
+def _add_store(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("store", help="look into the store")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    dumping = actions.add_parser("dump", help="print every record as a line of JSON")
+    _add_database(dumping)
+    dumping.set_defaults(run=_dump_store)
+
+
+def _add_schema(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("schema", help="print the contract of the wire")
+    parser.add_argument(
+        "--format", choices=("json-schema", "asyncapi"), default="json-schema"
+    )
+    parser.set_defaults(run=_print_schema)
+
+
+def _add_others(subparsers: Subparsers) -> None:
+    for entry in entry_points(group="bright.commands"):
+        if entry.name in _BUILT_IN:
+            continue
+        try:
+            command = entry.load()
+        except ImportError as error:
+            # An extra is not installed: the command says so when it is asked for.
+            parser = subparsers.add_parser(entry.name, help=f"not available: {error}")
+            parser.add_argument("arguments", nargs=argparse.REMAINDER)
+            parser.set_defaults(run=_missing(entry.name, str(error)))
+        else:
+            command(subparsers)
+
+
+def _missing(name: str, reason: str) -> Run:
+    def run(_: argparse.Namespace) -> int:
+        raise ConfigurationError(
+            f"`bright {name}` needs the extra `harness`:"
+            f" pip install 'bright-sync[harness]' ({reason})"
+        )
+
+    return run
+
+
+def _add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--database", type=Path, help="the database's file (BRIGHT_DATABASE)"
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _settings(parsed: argparse.Namespace) -> Settings:
+    given = {
+        name: value
+        for name in ("database", "host", "port")
+        if (value := getattr(parsed, name, None)) is not None
+    }
+    return Settings(**given)
+
+
+def _serve(parsed: argparse.Namespace) -> int:
+    settings = _settings(parsed)
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    # It would log whole request lines, and a careless client may put a secret there.
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+    def listening(host: str, port: int) -> None:
+        facts = {
+            "event": "listening",
+            "host": host,
+            "port": port,
+            "pid": os.getpid(),
+            "database": str(settings.database),
+        }
+        words = (
+            f"Bright listens on ws://{host}:{port}/v1/extension ({settings.database})"
+        )
+        print(compact_json(facts) if parsed.json else words, flush=True)
+
+    asyncio.run(app.serve(settings, listening))
+    return 0
+
+
+def _create_binding(parsed: argparse.Namespace) -> int:
+    async def create() -> IssuedBinding:
+        database = _settings(parsed).database
+        database.parent.mkdir(parents=True, exist_ok=True)
+        clock = SystemClock()
+        async with bindings_opened(database, clock) as bindings:
+            return await issue_binding(
+                bindings, parsed.account, parsed.label, clock.now_ms()
+            )
+
+    issued = asyncio.run(create())
+    facts = _binding_facts(issued.binding)
+    if parsed.json:
+        print(compact_json({**facts, "token": issued.token}))
+    else:
+        print(f"binding {issued.binding.binding_id} for {', '.join(parsed.account)}")
+        print(f"token   {issued.token}   (shown this once)")
+    return 0
+
+
+def _list_bindings(parsed: argparse.Namespace) -> int:
+    async def read() -> list[Binding]:
+        async with bindings_opened(
+            _settings(parsed).database, SystemClock(), must_exist=True
+        ) as bindings:
+            return await bindings.all()
+
+    found = asyncio.run(read())
+    if parsed.json:
+        print(compact_json([_binding_facts(binding) for binding in found]))
+        return 0
+    for binding in found:
+        state = "valid" if binding.revoked_at_ms is None else "revoked"
+        accounts = ", ".join(binding.accounts)
+        print(f"{binding.binding_id}  {state:7}  {accounts}  {binding.label}")
+    return 0
+
+
+def _revoke_binding(parsed: argparse.Namespace) -> int:
+    async def revoke() -> Binding | None:
+        clock = SystemClock()
+        async with bindings_opened(
+            _settings(parsed).database, clock, must_exist=True
+        ) as bindings:
+            return await bindings.revoke(BindingId(parsed.binding_id), clock.now_ms())
+
+    binding = asyncio.run(revoke())
+    if binding is None:
+        raise ConfigurationError(
+            f"there is no binding {parsed.binding_id}: `bright binding list` shows all"
+        )
+    facts = _binding_facts(binding)
+    print(compact_json(facts) if parsed.json else f"revoked {binding.binding_id}")
+    return 0
+
+
+def _binding_facts(binding: Binding) -> dict[str, object]:
+    return {
+        "bindingId": binding.binding_id,
+        "label": binding.label,
+        "accounts": list(binding.accounts),
+        "authorizationVersion": binding.authorization_version,
+        "createdAtMs": binding.created_at_ms,
+        "revokedAtMs": binding.revoked_at_ms,
+    }
+
+
+def _dump_store(parsed: argparse.Namespace) -> int:
+    for record in dump(_settings(parsed).database):
+        print(compact_json(record))
+    return 0
+
+
+def _print_schema(parsed: argparse.Namespace) -> int:
+    print(contract_text(parsed.format), end="")
+    return 0
+
+
+def _in_words(error: BrightError | ValidationError) -> str:
+    if isinstance(error, BrightError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = "_".join(str(part) for part in first["loc"]).upper()
+    return f"the setting BRIGHT_{name} cannot be used: {first['msg']}"

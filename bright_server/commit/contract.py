@@ -1,0 +1,190 @@
+"""What a store promises to the committer: one group of work, one durable transaction.
+
+Work is what connections have asked for; an outcome is what became of it. A
+`CommittedMessage` is the one and only ground for an ACK (MS-27): a store returns it only
+after the transaction that holds the message, its place in its conversation and its outbox
+row is on disk. Reservation, record, outbox row and commit of an observed message are one
+atomic step here (MS-23).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from bright_server.authorization.contract import Standing
+from bright_server.messages import (
+    Anchor,
+    ConversationKey,
+    DiscoveredConversation,
+    Grant,
+    ObservedMessage,
+    Position,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedBatch:
+    """Valid messages of one conversation, in the order in which they were sent."""
+
+    grant: Grant
+    conversation: ConversationKey
+    received_at_ms: int
+    messages: Sequence[ObservedMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Conversations of the page's list; their activity times only move forward."""
+
+    grant: Grant
+    channel_account_id: str
+    conversations: Sequence[DiscoveredConversation]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a conversation's history stands (OT-44); `next_time_stamp` is JSON."""
+
+    grant: Grant
+    conversation: ConversationKey
+    next_time_stamp: str
+    history_complete: bool
+    latest_message_at_ms: int | None
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that a conversation is complete up to a message (OT-50)."""
+
+    grant: Grant
+    conversation: ConversationKey
+    latest_message_id: str
+    latest_message_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Asks for one real write on the way that messages take (MS-15)."""
+
+    value: int
+
+
+Work: TypeAlias = ObservedBatch | Discovery | Progress | Claim | Probe
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedMessage:
+    """This message is on disk; `sequence` counts in its conversation, from 1."""
+
+    position: Position
+    sequence: int
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictingMessage:
+    """The scope was taken by other content; the first stays, the difference is kept."""
+
+    first_sequence: int
+
+
+MessageOutcome: TypeAlias = CommittedMessage | ConflictingMessage
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCommitted:
+    """One outcome per message of the batch, in its order."""
+
+    outcomes: Sequence[MessageOutcome]
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryStored:
+    """The anchor of each discovered conversation, in their order."""
+
+    anchors: Sequence[Anchor | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressStored:
+    """The progress is on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimProven:
+    """The anchor as it stands now; `moved` says whether this claim moved it."""
+
+    anchor: Anchor
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimUnproven:
+    """The claimed message is not in this store."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeStored:
+    """The probe was written and is on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The grant no longer holds; nothing of this work was stored (OT-60)."""
+
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class NotStored:
+    """Nothing of this work was stored; it may be tried again."""
+
+    reason: str
+
+
+Outcome: TypeAlias = (
+    BatchCommitted
+    | DiscoveryStored
+    | ProgressStored
+    | ClaimProven
+    | ClaimUnproven
+    | ProbeStored
+    | Denied
+    | NotStored
+)
+
+
+class ObservationStore(Protocol):
+    """The source of truth for commits, as the committer sees it.
+
+    One caller at a time: the committer is the only writer.
+    """
+
+    @property
+    def store_id(self) -> str:
+        """Name this store; a replaced or restored one has another name."""
+        ...
+
+    async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
+        """Do all of the work in one durable transaction; return outcomes in its order.
+
+        Batches count before claims of the same group. Each grant is judged inside the
+        transaction. One scope is one row however often it comes, also twice in one
+        group; a repeat takes no sequence number and no position (MS-20). Work that
+        cannot be stored does not spoil the rest: it alone is `NotStored`.
+
+        Raises:
+            StoreUnavailable: nothing of the group was stored; it may be tried again.
+        """
+        ...
+
+    async def read_probe(self) -> int:
+        """Return the probe that was stored last, read apart from the writer.
+
+        Raises:
+            StoreUnavailable: it could not be read.
+        """
+        ...

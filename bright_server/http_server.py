@@ -1,0 +1,88 @@
+"""uvicorn, as Bright runs it: our limits, our signals, and an end in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from bright_server.settings import Settings
+
+
+class _Protocol(WebSocketsSansIOProtocol):
+    """Lets go of a peer that does not read even the close frame.
+
+    Closing a transport waits for its buffer to be read; a peer that never does would
+    hold the socket for good.
+    """
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        self.loop.call_later(self.close_timeout, self.transport.abort)
+
+
+class HttpServer(uvicorn.Server):
+    """Serves the application; on SIGTERM or SIGINT it drains before it closes."""
+
+    def __init__(
+        self,
+        application: ASGIApp,
+        settings: Settings,
+        *,
+        drain: Callable[[], Awaitable[None]],
+        listening: Callable[[], None],
+    ) -> None:
+        protocol = type(
+            "Protocol", (_Protocol,), {"close_timeout": settings.close_deadline_seconds}
+        )
+        super().__init__(
+            uvicorn.Config(
+                application,
+                ws=protocol,
+                ws_max_size=settings.max_frame_bytes,
+                ws_per_message_deflate=False,
+                ws_ping_interval=settings.ping_interval_seconds,
+                ws_ping_timeout=settings.ping_timeout_seconds,
+                http="h11",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._drain = drain
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept, then say so."""
+        await super().startup(sockets)
+        self._listening()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more, answer what was taken, then close what is left."""
+        for server in self.servers:
+            server.close()
+        await self._drain()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Turn signals into an ordinary end, with exit status 0."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def _end(self) -> None:
+        self.should_exit = True

@@ -1,0 +1,422 @@
+"""One extension's connection as a conversation: frames in, effects out. No I/O.
+
+The session knows the protocol and nothing of sockets, tasks or databases: what it wants
+done comes out as effects, what became of it is told to it. It is handed the time. After
+it has asked for `Close` it is deaf.
+
+States: waiting for `hello` → asking the authority → open → closed.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import count
+
+from bright_server.authorization.contract import Standing
+from bright_server.commit.contract import (
+    Claim,
+    ClaimProven,
+    ClaimUnproven,
+    Denied,
+    Discovery,
+    DiscoveryStored,
+    NotStored,
+    ObservedBatch,
+    Outcome,
+    Progress,
+    Work,
+)
+from bright_server.errors import BrightError, FrameRefused, Overloaded
+from bright_server.ingest.admission import admit
+from bright_server.ingest.anchors import snapshots
+from bright_server.ingest.effects import (
+    Announce,
+    Authenticate,
+    CheckStanding,
+    Close,
+    CloseCode,
+    Effect,
+    Join,
+    Send,
+    Submit,
+)
+from bright_server.ingest.replies import (
+    Asked,
+    AskedBatch,
+    batch_answer,
+    discovery_answer,
+    error_answer,
+    failure_answer,
+)
+from bright_server.messages import (
+    Anchor,
+    ConversationKey,
+    DiscoveredConversation,
+    Grant,
+    ObservedMessage,
+)
+from bright_server.settings import Settings
+from bright_server.wire import answers
+from bright_server.wire.codec import (
+    PartialBatch,
+    Request,
+    canonical_json,
+    decode_request,
+    encode,
+)
+from bright_server.wire.requests import (
+    ConversationDiscovered,
+    Heartbeat,
+    Hello,
+    HistoryProgress,
+    ObservationBatch,
+    ObservationEnvelope,
+    PageRegister,
+    SyncComplete,
+)
+
+PROTOCOL_VERSION = 1
+SUBPROTOCOL = "bright.extension.v1"
+
+
+class _State(Enum):
+    AWAITING_HELLO = "awaiting hello"
+    AUTHENTICATING = "authenticating"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class ExtensionSession:
+    """The server's side of `/v1/extension` for one connection."""
+
+    def __init__(self, connection_id: str, store_id: str, settings: Settings) -> None:
+        self._connection_id = connection_id
+        self._store_id = store_id
+        self._settings = settings
+        self._state = _State.AWAITING_HELLO
+        self._hello: Hello | None = None
+        self._grant: Grant | None = None
+        self._pages: dict[str, str] = {}
+        self._asked: dict[int, Asked] = {}
+        self._tickets = count(1)
+
+    # What the endpoint may want to know.
+
+    @property
+    def grant(self) -> Grant | None:
+        """Return what the binding allows, once the connection is open."""
+        return self._grant if self._state is _State.OPEN else None
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether nothing that was submitted still waits for its outcome."""
+        return not self._asked
+
+    @property
+    def is_closed(self) -> bool:
+        """Say whether the session has asked for its end."""
+        return self._state is _State.CLOSED
+
+    # What comes in.
+
+    def receive_text(self, text: str, size_bytes: int) -> list[Effect]:
+        """Take one text frame of `size_bytes`."""
+        if self._state is _State.CLOSED:
+            return []
+        try:
+            frame = decode_request(text)
+        except FrameRefused as error:
+            if self._state is not _State.OPEN:
+                return self._close(CloseCode.BROKEN_HANDSHAKE, "hello must come first")
+            return [error_answer(error)]
+        if self._state is not _State.OPEN:
+            return self._greet(frame)
+        return self._take(frame, text, size_bytes)
+
+    def receive_binary(self) -> list[Effect]:
+        """Take a binary frame: the protocol has none."""
+        return self._close(CloseCode.UNSUPPORTED_DATA, "frames are text")
+
+    def hello_overdue(self) -> list[Effect]:
+        """Learn that the time for `hello` is over."""
+        if self._state is not _State.AWAITING_HELLO:
+            return []
+        return self._close(CloseCode.NO_HELLO, "no hello in time")
+
+    def admitted(self, grant: Grant, now_ms: int) -> list[Effect]:
+        """Learn that the authority has granted the connection."""
+        if self._state is not _State.AUTHENTICATING or self._hello is None:
+            return []
+        self._state = _State.OPEN
+        self._grant = grant
+        settings = self._settings
+        welcome = answers.Welcome(
+            request_id=self._hello.request_id,
+            connection_id=self._connection_id,
+            store_id=self._store_id,
+            server_time_ms=now_ms,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            authorization_version=grant.authorization_version,
+            accounts=sorted(grant.accounts),
+            limits=answers.ConnectionLimits(
+                max_frame_bytes=settings.max_frame_bytes,
+                max_batch_messages=settings.max_batch_messages,
+                max_in_flight_batches=settings.max_in_flight_batches,
+            ),
+        )
+        return [Join(self._hello.device_id, grant), Send(encode(welcome))]
+
+    def refused(self) -> list[Effect]:
+        """Learn that the binding is unknown or revoked: fail closed (OT-60)."""
+        return self._close(
+            CloseCode.BINDING_REFUSED, "binding missing, unknown or revoked"
+        )
+
+    def silent(self) -> list[Effect]:
+        """Learn that the authority does not answer: fail closed (OT-60)."""
+        return self._close(
+            CloseCode.AUTHORITY_SILENT, "the authorization service does not answer"
+        )
+
+    def standing_known(
+        self, asked_by: Heartbeat | PageRegister, standing: Standing, now_ms: int
+    ) -> list[Effect]:
+        """Learn what the authority says, and go on with what it was asked for."""
+        if self._state is not _State.OPEN:
+            return []
+        if standing is not Standing.VALID:
+            return self._revoke(standing)
+        if isinstance(asked_by, Heartbeat):
+            return [Send(encode(self._heartbeat_ack(asked_by, now_ms)))]
+        return self._register(asked_by)
+
+    def keepalive(self, standing: Standing, now_ms: int) -> list[Effect]:
+        """Let the regular tick pass: a sign of life, or the end of the binding."""
+        if self._state is not _State.OPEN:
+            return []
+        if standing is not Standing.VALID:
+            return self._revoke(standing)
+        return [Send(encode(answers.Keepalive(server_time_ms=now_ms)))]
+
+    def work_done(self, ticket: int, outcome: Outcome) -> list[Effect]:
+        """Learn what became of submitted work; here, and only here, ACKs are made."""
+        asked = self._asked.pop(ticket)
+        if self._state is not _State.OPEN:
+            return []
+        if isinstance(outcome, Denied):
+            return self._revoke(outcome.standing)
+        if isinstance(asked, AskedBatch):
+            return [batch_answer(asked, outcome)]
+        if isinstance(outcome, NotStored):
+            message = "it was not stored now: send it again"
+            return [failure_answer(asked, "internal", message)]
+        if isinstance(outcome, DiscoveryStored) and isinstance(
+            asked, ConversationDiscovered
+        ):
+            return [*discovery_answer(asked, outcome)]
+        if isinstance(outcome, ClaimUnproven):
+            message = "the claimed message is not in this store: send its facts again"
+            return [failure_answer(asked, "claim_unproven", message)]
+        if isinstance(outcome, ClaimProven):
+            return self._tell_anchor(outcome)
+        return []
+
+    def work_refused(self, ticket: int, error: BrightError) -> list[Effect]:
+        """Learn that work was not even taken."""
+        asked = self._asked.pop(ticket)
+        if self._state is not _State.OPEN:
+            return []
+        code = "overloaded" if isinstance(error, Overloaded) else "internal"
+        return [failure_answer(asked, code, str(error))]
+
+    def anchor_moved(self, anchor: Anchor) -> list[Effect]:
+        """Learn that another connection of the account has proven an anchor."""
+        if self._state is not _State.OPEN:
+            return []
+        return [Send(encode(frame)) for frame in snapshots([anchor])]
+
+    def gone(self) -> None:
+        """Learn that there is no connection any more."""
+        self._state = _State.CLOSED
+
+    def displaced(self) -> list[Effect]:
+        """Learn that the same device has connected anew."""
+        return self._close(CloseCode.DISPLACED, "a newer connection of this device")
+
+    def slow(self) -> list[Effect]:
+        """Learn that the peer does not read what it is sent."""
+        return self._close(CloseCode.TRY_AGAIN_LATER, "too much waits to be read")
+
+    def restarting(self) -> list[Effect]:
+        """Learn that the server goes down, and that all that was taken is answered."""
+        return self._close(CloseCode.SERVICE_RESTART, "the server restarts")
+
+    # The handshake.
+
+    def _greet(self, frame: object) -> list[Effect]:
+        if self._state is not _State.AWAITING_HELLO or not isinstance(frame, Hello):
+            return self._close(CloseCode.BROKEN_HANDSHAKE, "hello must come first")
+        if frame.protocol_version != PROTOCOL_VERSION:
+            return self._close(
+                CloseCode.BROKEN_HANDSHAKE, "this server speaks protocol version 1"
+            )
+        self._state = _State.AUTHENTICATING
+        self._hello = frame
+        return [Authenticate(frame.binding_token)]
+
+    # Frames of an open connection.
+
+    def _take(self, frame: Request, text: str, size_bytes: int) -> list[Effect]:
+        if isinstance(frame, Hello):
+            return _refuse(
+                "invalid_frame", "hello comes once", "type", frame.request_id
+            )
+        if isinstance(frame, Heartbeat):
+            return self._take_heartbeat(frame)
+        envelope = frame.envelope if isinstance(frame, PartialBatch) else frame
+        account = envelope.channel_account_id
+        if account not in self._granted().accounts:
+            return _refuse(
+                "out_of_scope",
+                "this binding does not hold the account: make one that does",
+                "channelAccountId",
+                getattr(envelope, "request_id", None),
+            )
+        if isinstance(frame, ObservationBatch | PartialBatch):
+            return self._take_batch(frame, text, size_bytes)
+        if isinstance(frame, PageRegister):
+            return [CheckStanding(self._granted(), frame)]
+        return self._take_operation(frame, size_bytes)
+
+    def _take_heartbeat(self, frame: Heartbeat) -> list[Effect]:
+        grant = self._granted()
+        if frame.authorization_version != grant.authorization_version:
+            return self._revoke(Standing.VERSION_CHANGED)
+        return [CheckStanding(grant, frame)]
+
+    def _take_operation(
+        self,
+        frame: ConversationDiscovered | HistoryProgress | SyncComplete,
+        size_bytes: int,
+    ) -> list[Effect]:
+        waiting = len(self._asked)
+        if waiting >= self._settings.max_pending_operations:
+            message = f"{waiting} requests wait for their outcome: send it later"
+            return [failure_answer(frame, "overloaded", message)]
+        ticket = self._ticket(frame)
+        return [Submit(ticket, self._operation(frame), size_bytes)]
+
+    def _operation(
+        self, frame: ConversationDiscovered | HistoryProgress | SyncComplete
+    ) -> Work:
+        grant, account = self._granted(), frame.channel_account_id
+        if isinstance(frame, ConversationDiscovered):
+            rows = [
+                DiscoveredConversation(
+                    each.conversation_id, each.latest_message_at_ms, each.title
+                )
+                for each in frame.conversations
+            ]
+            return Discovery(grant, account, rows)
+        key = ConversationKey(account, frame.conversation_id)
+        if isinstance(frame, SyncComplete):
+            return Claim(
+                grant, key, frame.latest_message_id, frame.latest_message_at_ms
+            )
+        return Progress(
+            grant,
+            key,
+            canonical_json(frame.next_time_stamp),
+            frame.history_complete,
+            frame.latest_message_at_ms,
+            frame.page,
+        )
+
+    def _take_batch(
+        self, batch: ObservationBatch | PartialBatch, text: str, size_bytes: int
+    ) -> list[Effect]:
+        frame = batch.envelope if isinstance(batch, PartialBatch) else batch
+        if refusal := self._batch_refusal(frame):
+            return refusal
+        entries = admit(batch, text, self._settings.max_message_bytes)
+        asked = AskedBatch(frame, entries)
+        valid = [each for each in entries if isinstance(each, ObservedMessage)]
+        if not valid:
+            return [batch_answer(asked, None)]
+        key = ConversationKey(frame.channel_account_id, frame.conversation_id)
+        work = ObservedBatch(self._granted(), key, frame.received_at_ms, valid)
+        return [Submit(self._ticket(asked), work, size_bytes)]
+
+    def _batch_refusal(
+        self, frame: ObservationBatch | ObservationEnvelope
+    ) -> list[Effect]:
+        most, size = self._settings.max_batch_messages, len(frame.messages)
+        if size > most:
+            message = f"a batch holds at most {most} messages, this one {size}"
+            return _refuse("batch_too_large", message, "messages", frame.request_id)
+        flying = sum(isinstance(each, AskedBatch) for each in self._asked.values())
+        if flying >= self._settings.max_in_flight_batches:
+            message = f"{flying} batches wait for their ACK: wait for one of them"
+            return _refuse("too_many_in_flight", message, None, frame.request_id)
+        return []
+
+    def _ticket(self, asked: Asked) -> int:
+        ticket = next(self._tickets)
+        self._asked[ticket] = asked
+        return ticket
+
+    def _register(self, frame: PageRegister) -> list[Effect]:
+        if not frame.route.strip():
+            # OT-65: a definite reason, not silence.
+            message = "the page names no route: register it once it has one"
+            return _refuse("route_not_exact", message, "route", frame.request_id)
+        known = frame.page_id in self._pages
+        if not known and len(self._pages) >= self._settings.max_registered_pages:
+            message = f"{len(self._pages)} pages are registered, no more are taken"
+            return _refuse("overloaded", message, None, frame.request_id)
+        self._pages[frame.page_id] = frame.route
+        registered = answers.PageRegistered(
+            request_id=frame.request_id, page_id=frame.page_id
+        )
+        return [Send(encode(registered))]
+
+    # What several of the above need.
+
+    def _granted(self) -> Grant:
+        assert self._grant is not None  # noqa: S101 - every caller is in state OPEN
+        return self._grant
+
+    def _heartbeat_ack(self, frame: Heartbeat, now_ms: int) -> answers.HeartbeatAck:
+        return answers.HeartbeatAck(
+            request_id=frame.request_id,
+            server_time_ms=now_ms,
+            authorization_version=self._granted().authorization_version,
+        )
+
+    def _tell_anchor(self, outcome: ClaimProven) -> list[Effect]:
+        told: list[Effect] = [
+            Send(encode(frame)) for frame in snapshots([outcome.anchor])
+        ]
+        return [*told, Announce(outcome.anchor)] if outcome.moved else told
+
+    def _revoke(self, standing: Standing) -> list[Effect]:
+        reason: answers.RevokedReason = (
+            "revoked" if standing is Standing.REVOKED else "version_changed"
+        )
+        frame = answers.BindingRevoked(reason=reason)
+        return [
+            Send(encode(frame)),
+            *self._close(CloseCode.BINDING_REFUSED, f"binding: {reason}"),
+        ]
+
+    def _close(self, code: CloseCode, reason: str) -> list[Effect]:
+        if self._state is _State.CLOSED:
+            return []
+        self._state = _State.CLOSED
+        return [Close(code, reason)]
+
+
+def _refuse(
+    code: str, message: str, path: str | None, request_id: str | None
+) -> list[Effect]:
+    return [error_answer(FrameRefused(code, message, path=path, request_id=request_id))]

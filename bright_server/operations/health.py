@@ -1,0 +1,107 @@
+"""`/livez` and `/readyz`: whether the server lives, and whether it can do its work.
+
+Ready means that a probe went the way that messages go, to the disk, and was read back
+(MS-15). Probes overwrite one row, so asking costs no space; while one is on its way,
+further askers wait for the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from bright_server.authorization.contract import Authority
+from bright_server.commit.committer import GroupCommitter
+from bright_server.commit.contract import ObservationStore, Probe, ProbeStored
+from bright_server.errors import BrightError, StoreUnavailable
+
+Check = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """One line for each dependency; ready when none of them failed."""
+
+    lines: tuple[str, ...]
+    is_ready: bool
+
+
+class ReadinessProbe:
+    """Asks every dependency at once, each within the deadline."""
+
+    def __init__(self, checks: Mapping[str, Check], deadline_seconds: float) -> None:
+        self._checks = checks
+        self._deadline_seconds = deadline_seconds
+        self._under_way: asyncio.Task[Readiness] | None = None
+
+    async def ask(self) -> Readiness:
+        """Return what the dependencies say; joins a probe that is under way."""
+        if self._under_way is None or self._under_way.done():
+            self._under_way = asyncio.create_task(self._probe())
+        return await asyncio.shield(self._under_way)
+
+    async def _probe(self) -> Readiness:
+        faults = await asyncio.gather(
+            *(self._fault_of(check) for check in self._checks.values())
+        )
+        lines = tuple(
+            f"{name}: {fault or 'ok'}"
+            for name, fault in zip(self._checks, faults, strict=True)
+        )
+        return Readiness(lines, not any(faults))
+
+    async def _fault_of(self, check: Check) -> str | None:
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                await check()
+        except TimeoutError:
+            return f"no answer in {self._deadline_seconds:g} s"
+        except BrightError as error:
+            return str(error)
+        return None
+
+
+def store_check(committer: GroupCommitter, store: ObservationStore) -> Check:
+    """Check that the store writes durably, in line with messages, and reads it back."""
+    values = count(1)
+
+    async def check() -> None:
+        value = next(values)
+        outcome = await committer.submit(Probe(value), 0)
+        if not isinstance(outcome, ProbeStored):
+            raise StoreUnavailable("write the probe", str(outcome))
+        if await store.read_probe() < value:
+            raise StoreUnavailable("read the probe back", "it is an older one")
+
+    return check
+
+
+def authority_check(authority: Authority) -> Check:
+    """Check that the authority answers."""
+
+    async def check() -> None:
+        await authority.standings(())
+
+    return check
+
+
+def routes(probe: ReadinessProbe) -> list[Route]:
+    """Return `GET /livez` and `GET /readyz`."""
+
+    async def livez(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        readiness = await probe.ask()
+        return PlainTextResponse(
+            "".join(f"{line}\n" for line in readiness.lines),
+            status_code=200 if readiness.is_ready else 503,
+        )
+
+    return [Route("/livez", livez), Route("/readyz", readyz)]

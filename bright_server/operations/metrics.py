@@ -1,0 +1,92 @@
+"""What the server counts, as Prometheus text: `bright_` names, base units."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bright_server.commit.committer import GroupReport
+from bright_server.commit.contract import BatchCommitted, CommittedMessage, NotStored
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
+_MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+
+
+class Metrics:
+    """The server's metrics, in a registry of their own; a `CommitWatch`."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self._messages = Counter(
+            "bright_messages",
+            "Messages that a group commit has settled, by outcome",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self._not_stored = Counter(
+            "bright_work_not_stored",
+            "Requests of connections that could not be stored then",
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "bright_group_commit_seconds",
+            "From taking a group to its being on disk",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._size = Histogram(
+            "bright_group_messages",
+            "Messages in one group commit",
+            buckets=_MESSAGES,
+            registry=self.registry,
+        )
+
+    def watch(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """Show a value that is read when the metrics are."""
+        Gauge(name, help_text, registry=self.registry).set_function(read)
+
+    def group_committed(self, report: GroupReport) -> None:
+        """See `CommitWatch.group_committed`."""
+        self._seconds.observe(report.seconds)
+        self._size.observe(report.messages)
+        tally: Tally[str] = Tally()
+        for outcome in report.outcomes:
+            if isinstance(outcome, BatchCommitted):
+                tally.update(
+                    ("duplicate" if each.duplicate else "committed")
+                    if isinstance(each, CommittedMessage)
+                    else "conflict"
+                    for each in outcome.outcomes
+                )
+            elif isinstance(outcome, NotStored):
+                self._not_stored.inc()
+        for name, count in tally.items():
+            self._messages.labels(name).inc(count)
+
+
+def route(metrics: Metrics) -> Route:
+    """Return `GET /metrics`."""
+
+    async def endpoint(_: Request) -> Response:
+        return Response(
+            generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST
+        )
+
+    return Route("/metrics", endpoint)

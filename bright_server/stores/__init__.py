@@ -1,0 +1,1 @@
+"""Back ends of the contracts; only the composition root names one."""

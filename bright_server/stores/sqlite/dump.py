@@ -1,0 +1,95 @@
+"""The whole store as records, for comparison with the truth.
+
+Reads one snapshot, beside a running server or after its death; changes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from bright_server.commit.identity import CONTENT_FIELDS
+from bright_server.errors import StoreMissing
+from bright_server.stores.sqlite.connection import translated
+from bright_server.stores.sqlite.queries import SQL
+from bright_server.wire.codec import parse_json
+
+_SCOPE: Final = ("channelAccountId", "conversationId")
+_MESSAGE: Final = (
+    *_SCOPE, "messageId", "sequence", "position", "senderId", "direction", "sentAtMs",
+    "kind", "text", "content", "quote", "recall", "raw", "receivedAtMs",
+)  # fmt: skip
+_JSON: Final = frozenset({"content", "quote", "recall", "raw", "nextTimeStamp"})
+
+
+def dump(database: Path) -> Iterator[dict[str, object]]:
+    """Yield every record, the store's own first.
+
+    Raises:
+        StoreMissing: there is no such file; none is made.
+        StoreUnavailable: it could not be read.
+    """
+    if not database.is_file():
+        raise StoreMissing(database)
+    with (
+        translated(f"read {database}"),
+        closing(sqlite3.connect(database, timeout=30, isolation_level=None)) as reader,
+    ):
+        reader.execute("PRAGMA query_only=ON")
+        reader.execute("BEGIN")
+        store_id, version = reader.execute(SQL["store"]).fetchone()
+        yield {"type": "store", "storeId": store_id, "schemaVersion": version}
+        for query, build in _PARTS.items():
+            for row in reader.execute(SQL[query]):
+                yield build(row)
+
+
+def _named(
+    kind: str, names: tuple[str, ...], row: tuple[Any, ...]
+) -> dict[str, object]:
+    record: dict[str, object] = {"type": kind}
+    for name, value in zip(names, row, strict=True):
+        record[name] = parse_json(value) if name in _JSON and value else value
+    return record
+
+
+def _conversation(row: tuple[Any, ...]) -> dict[str, object]:
+    record = _named(
+        "conversation",
+        (
+            *_SCOPE, "title", "latestMessageAtMs", "lastSequence", "nextTimeStamp",
+            "historyComplete", "page",
+        ),
+        row,
+    )  # fmt: skip
+    if record["historyComplete"] is not None:
+        record["historyComplete"] = bool(record["historyComplete"])
+    return record
+
+
+def _conflict(row: tuple[Any, ...]) -> dict[str, object]:
+    account, conversation, message_id, content, received_at_ms, noted_at_ms = row
+    record = _named(
+        "conflict", (*_SCOPE, "messageId"), (account, conversation, message_id)
+    )
+    values = parse_json(content)
+    assert isinstance(values, list)  # noqa: S101 - written by canonical_content
+    for name, value in zip(CONTENT_FIELDS, values, strict=True):
+        record[name] = parse_json(value) if name in _JSON and value else value
+    return record | {"receivedAtMs": received_at_ms, "notedAtMs": noted_at_ms}
+
+
+_PARTS: Final[dict[str, Callable[[tuple[Any, ...]], dict[str, object]]]] = {
+    "dump_conversations": _conversation,
+    "dump_messages": lambda row: _named("message", _MESSAGE, row),
+    "dump_conflicts": _conflict,
+    "dump_anchors": lambda row: _named(
+        "anchor", (*_SCOPE, "latestMessageId", "anchoredAtMs"), row
+    ),
+    "dump_outbox": lambda row: _named(
+        "outbox", ("position", *_SCOPE, "messageId"), row
+    ),
+}

@@ -1,0 +1,182 @@
+-- Every statement of the embedded store. A line `-- name: x` opens the statement x.
+-- Sets of keys come in as JSON and are joined, so a group of thousands of messages is a
+-- handful of statements.
+
+-- name: begin
+BEGIN IMMEDIATE
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK
+
+-- name: store
+SELECT store_id, schema_version FROM store
+
+-- name: last_position
+SELECT coalesce(max(position), 0) FROM message
+
+-- name: add_conversations
+INSERT INTO conversation (channel_account_id, conversation_id) VALUES (?, ?)
+ON CONFLICT DO NOTHING
+
+-- name: find_conversations
+SELECT c.conversation, c.channel_account_id, c.conversation_id, c.last_sequence
+FROM json_each(?) AS wanted
+CROSS JOIN conversation AS c
+    ON c.channel_account_id = json_extract(wanted.value, '$[0]')
+    AND c.conversation_id = json_extract(wanted.value, '$[1]')
+
+-- name: find_messages
+SELECT m.conversation, m.message_id, m.position, m.sequence, m.sender_id, m.direction,
+    m.sent_at_ms, m.kind, m.text, m.content, m.quote, m.recall
+FROM json_each(?) AS wanted
+CROSS JOIN message AS m
+    ON m.conversation = json_extract(wanted.value, '$[0]')
+    AND m.message_id = json_extract(wanted.value, '$[1]')
+
+-- name: add_messages
+INSERT INTO message (
+    position, conversation, message_id, sequence, sender_id, direction, sent_at_ms, kind,
+    text, content, quote, recall, raw, received_at_ms, committed_at_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: add_outbox
+INSERT INTO outbox (position, message)
+SELECT position, position FROM message WHERE position BETWEEN ? AND ?
+
+-- name: set_last_sequences
+UPDATE conversation SET last_sequence = ? WHERE conversation = ?
+
+-- name: add_conflicts
+INSERT INTO conflict (
+    conversation, message_id, content_digest, content, received_at_ms, noted_at_ms
+) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO NOTHING
+
+-- name: discover
+INSERT INTO conversation (
+    channel_account_id, conversation_id, latest_message_at_ms, title
+) VALUES (?, ?, ?, ?)
+ON CONFLICT (channel_account_id, conversation_id) DO UPDATE SET
+    latest_message_at_ms = max(
+        coalesce(latest_message_at_ms, 0), excluded.latest_message_at_ms
+    ),
+    title = coalesce(excluded.title, title)
+
+-- name: find_anchors
+SELECT c.channel_account_id, c.conversation_id, a.message_id, a.anchored_at_ms
+FROM json_each(?) AS wanted
+CROSS JOIN conversation AS c
+    ON c.channel_account_id = json_extract(wanted.value, '$[0]')
+    AND c.conversation_id = json_extract(wanted.value, '$[1]')
+JOIN anchor AS a ON a.conversation = c.conversation
+
+-- name: store_progress
+INSERT INTO conversation (
+    channel_account_id, conversation_id, next_time_stamp, history_complete, history_page,
+    latest_message_at_ms
+) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (channel_account_id, conversation_id) DO UPDATE SET
+    next_time_stamp = excluded.next_time_stamp,
+    history_complete = excluded.history_complete,
+    history_page = excluded.history_page,
+    latest_message_at_ms = max(
+        coalesce(latest_message_at_ms, 0),
+        coalesce(excluded.latest_message_at_ms, latest_message_at_ms)
+    )
+
+-- name: claim_anchors
+-- An anchor moves forward only: by the claimed message's time, then by its id. The
+-- filter also drops claims whose message is not stored.
+INSERT INTO anchor (conversation, message_id, sent_at_ms, anchored_at_ms)
+SELECT m.conversation, m.message_id, m.sent_at_ms, json_extract(claim.value, '$[3]')
+FROM json_each(?) AS claim
+CROSS JOIN conversation AS c
+    ON c.channel_account_id = json_extract(claim.value, '$[0]')
+    AND c.conversation_id = json_extract(claim.value, '$[1]')
+CROSS JOIN message AS m
+    ON m.conversation = c.conversation
+    AND m.message_id = json_extract(claim.value, '$[2]')
+WHERE true
+ON CONFLICT (conversation) DO UPDATE SET
+    message_id = excluded.message_id,
+    sent_at_ms = excluded.sent_at_ms,
+    anchored_at_ms = excluded.anchored_at_ms
+WHERE (excluded.sent_at_ms, excluded.message_id) > (anchor.sent_at_ms, anchor.message_id)
+RETURNING conversation, message_id
+
+-- name: find_claimed
+SELECT claim.key, m.conversation, a.message_id, a.anchored_at_ms
+FROM json_each(?) AS claim
+CROSS JOIN conversation AS c
+    ON c.channel_account_id = json_extract(claim.value, '$[0]')
+    AND c.conversation_id = json_extract(claim.value, '$[1]')
+CROSS JOIN message AS m
+    ON m.conversation = c.conversation
+    AND m.message_id = json_extract(claim.value, '$[2]')
+JOIN anchor AS a ON a.conversation = c.conversation
+
+-- name: touch_activity
+-- A proven claim also tells when the conversation was last active (OT-05).
+UPDATE conversation SET latest_message_at_ms = max(coalesce(latest_message_at_ms, 0), ?)
+WHERE channel_account_id = ? AND conversation_id = ?
+
+-- name: write_probe
+UPDATE readiness SET probe = ?
+
+-- name: read_probe
+SELECT probe FROM readiness
+
+-- name: add_binding
+INSERT INTO binding (
+    binding_id, token_digest, label, accounts, authorization_version, created_at_ms,
+    revoked_at_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: all_bindings
+SELECT binding_id, label, accounts, authorization_version, created_at_ms, revoked_at_ms
+FROM binding ORDER BY created_at_ms, binding_id
+
+-- name: binding_by_digest
+SELECT binding_id, label, accounts, authorization_version, created_at_ms, revoked_at_ms
+FROM binding WHERE token_digest = ?
+
+-- name: bindings_by_ids
+SELECT b.binding_id, b.label, b.accounts, b.authorization_version, b.created_at_ms,
+    b.revoked_at_ms
+FROM json_each(?) AS wanted CROSS JOIN binding AS b
+    ON b.binding_id = wanted.value
+
+-- name: revoke_binding
+UPDATE binding
+SET revoked_at_ms = ?, authorization_version = authorization_version + 1
+WHERE binding_id = ? AND revoked_at_ms IS NULL
+
+-- name: dump_conversations
+SELECT c.channel_account_id, c.conversation_id, c.title, c.latest_message_at_ms,
+    c.last_sequence, c.next_time_stamp, c.history_complete, c.history_page
+FROM conversation AS c ORDER BY c.conversation
+
+-- name: dump_messages
+SELECT c.channel_account_id, c.conversation_id, m.message_id, m.sequence, m.position,
+    m.sender_id, m.direction, m.sent_at_ms, m.kind, m.text, m.content, m.quote,
+    m.recall, m.raw, m.received_at_ms
+FROM message AS m JOIN conversation AS c USING (conversation) ORDER BY m.position
+
+-- name: dump_conflicts
+SELECT c.channel_account_id, c.conversation_id, x.message_id, x.content,
+    x.received_at_ms, x.noted_at_ms
+FROM conflict AS x JOIN conversation AS c USING (conversation) ORDER BY x.conflict
+
+-- name: dump_anchors
+SELECT c.channel_account_id, c.conversation_id, a.message_id, a.anchored_at_ms
+FROM anchor AS a JOIN conversation AS c USING (conversation) ORDER BY a.conversation
+
+-- name: dump_outbox
+SELECT o.position, c.channel_account_id, c.conversation_id, m.message_id
+FROM outbox AS o
+JOIN message AS m ON m.position = o.message
+JOIN conversation AS c USING (conversation)
+ORDER BY o.position

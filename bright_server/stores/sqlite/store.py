@@ -1,0 +1,188 @@
+"""The embedded `ObservationStore`: group commit into one SQLite file.
+
+One connection writes, another reads; each has a thread of its own, so the event loop
+never waits for the disk. Another process that holds the write lock is waited for,
+patiently and within a bound, one short try after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import aiosqlite
+
+from bright_server.clock import Clock
+from bright_server.commit.contract import NotStored, Outcome, Work
+from bright_server.errors import StoreMissing, StoreUnavailable
+from bright_server.settings import Settings
+from bright_server.stores.sqlite import schema
+from bright_server.stores.sqlite.bindings import SqliteBindings
+from bright_server.stores.sqlite.connection import (
+    is_busy,
+    open_connection,
+    scalar,
+    translated,
+)
+from bright_server.stores.sqlite.group import (
+    ConversationCache,
+    GroupResult,
+    GroupWriter,
+)
+from bright_server.stores.sqlite.queries import SQL
+
+logger = logging.getLogger(__name__)
+
+
+class SqliteStore:
+    """See `ObservationStore`; made by `opened`."""
+
+    def __init__(
+        self,
+        writer: aiosqlite.Connection,
+        reader: aiosqlite.Connection,
+        store_id: str,
+        last_position: int,
+        settings: Settings,
+        clock: Clock,
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._store_id = store_id
+        self._last_position = last_position
+        self._settings = settings
+        self._clock = clock
+        self._cache = ConversationCache(settings.max_cached_conversations)
+
+    @property
+    def store_id(self) -> str:
+        """See `ObservationStore.store_id`."""
+        return self._store_id
+
+    @property
+    def bindings(self) -> SqliteBindings:
+        """Return the bindings, read apart from the writer."""
+        return SqliteBindings(self._reader)
+
+    async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
+        """See `ObservationStore.commit_group`."""
+        try:
+            return await self._commit(group)
+        except StoreUnavailable as error:
+            if len(group) == 1 or not _is_about_the_data(error.__cause__):
+                raise
+            logger.warning("a group of %d is done one by one: %s", len(group), error)
+        return [await self._commit_alone(work) for work in group]
+
+    async def read_probe(self) -> int:
+        """See `ObservationStore.read_probe`."""
+        with translated("read the probe"):
+            return int(str(await scalar(self._reader, SQL["read_probe"])))
+
+    async def _commit_alone(self, work: Work) -> Outcome:
+        try:
+            return (await self._commit([work]))[0]
+        except StoreUnavailable as error:
+            logger.warning("work of a group was not stored: %s", error)
+            return NotStored(error.reason)
+
+    async def _commit(self, group: Sequence[Work]) -> list[Outcome]:
+        with translated("commit"):
+            await self._begin()
+            try:
+                writer = GroupWriter(
+                    self._writer, self._cache, self._last_position, self._clock.now_ms()
+                )
+                result = await writer.write(group)
+                await self._writer.execute_fetchall(SQL["commit"])
+            except (UnicodeError, OverflowError) as error:
+                await self._roll_back()
+                raise StoreUnavailable("commit", str(error)) from error
+            except BaseException:
+                await self._roll_back()
+                raise
+        self._learn(result)
+        return [result.outcomes[index] for index in range(len(group))]
+
+    async def _begin(self) -> None:
+        # BEGIN IMMEDIATE: a transaction that read first and wrote later would not wait
+        # for the lock but fail at once.
+        deadline = self._clock.steady_seconds() + self._settings.commit_patience_seconds
+        while True:
+            try:
+                await self._writer.execute_fetchall(SQL["begin"])
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or self._clock.steady_seconds() > deadline:
+                    raise
+            else:
+                return
+
+    async def _roll_back(self) -> None:
+        self._cache.clear()
+        # A failed COMMIT may have rolled back by itself already.
+        if self._writer.in_transaction:
+            with suppress(sqlite3.Error):
+                await asyncio.shield(self._writer.execute_fetchall(SQL["rollback"]))
+
+    def _learn(self, result: GroupResult) -> None:
+        self._cache.put(result.states)
+        self._last_position = result.last_position
+
+
+def _is_about_the_data(cause: BaseException | None) -> bool:
+    return not isinstance(cause, sqlite3.OperationalError | OSError)
+
+
+@asynccontextmanager
+async def opened(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]:
+    """Open the store of these settings, made anew where there is none.
+
+    Raises:
+        StoreUnavailable: the file cannot be opened.
+        SchemaRefused: the file is not for this server.
+    """
+    database = settings.database
+    async with (
+        connected(database, settings.busy_timeout_ms) as writer,
+        connected(database, settings.busy_timeout_ms) as reader,
+    ):
+        store_id = await schema.prepare(writer, database, clock.now_ms())
+        with translated("read the last position"):
+            last_position = int(str(await scalar(writer, SQL["last_position"])))
+        yield SqliteStore(writer, reader, store_id, last_position, settings, clock)
+
+
+@asynccontextmanager
+async def connected(
+    database: Path, busy_timeout_ms: int
+) -> AsyncIterator[aiosqlite.Connection]:
+    """Hold one connection; its thread ends with the block, whatever happens in it."""
+    connection = await open_connection(database, busy_timeout_ms=busy_timeout_ms)
+    try:
+        yield connection
+    finally:
+        await asyncio.shield(connection.close())
+
+
+@asynccontextmanager
+async def bindings_opened(
+    database: Path,
+    clock: Clock,
+    *,
+    must_exist: bool = False,
+    busy_timeout_ms: int = 5_000,
+) -> AsyncIterator[SqliteBindings]:
+    """Open only the bindings, beside a running server or without one.
+
+    Raises:
+        StoreMissing: there is no such file, and it must exist.
+    """
+    if must_exist and not database.is_file():
+        raise StoreMissing(database)
+    async with connected(database, busy_timeout_ms) as connection:
+        await schema.prepare(connection, database, clock.now_ms())
+        yield SqliteBindings(connection)

@@ -1,0 +1,168 @@
+"""The frames that the server sends (`/v1/extension`, ←), as models. No I/O."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import Field, with_config
+from typing_extensions import TypedDict
+
+from bright_server.messages import RefusalCode
+from bright_server.wire.scalars import Frame
+
+ErrorCode = Literal[
+    "malformed_json",
+    "invalid_frame",
+    "unknown_type",
+    "wrong_role",
+    "out_of_scope",
+    "batch_too_large",
+    "too_many_in_flight",
+    "overloaded",
+    "claim_unproven",
+    "profile_observed_at_future",
+    "route_not_exact",
+    "internal",
+]
+ResultStatus = Literal["confirmed", "conflict", "rejected", "retry"]
+RevokedReason = Literal["revoked", "version_changed"]
+RETRYABLE_CODES = frozenset({"too_many_in_flight", "overloaded", "internal"})
+
+
+class ConnectionLimits(Frame):
+    """What this server takes from one connection."""
+
+    max_frame_bytes: int
+    max_batch_messages: int
+    max_in_flight_batches: int
+
+
+class Welcome(Frame):
+    """Answers `hello`: the connection stands."""
+
+    type: Literal["welcome"] = "welcome"
+    request_id: str
+    connection_id: str
+    store_id: str
+    server_time_ms: int
+    heartbeat_interval_ms: int
+    authorization_version: int
+    accounts: list[str]
+    limits: ConnectionLimits
+
+
+class HeartbeatAck(Frame):
+    """Answers `heartbeat`."""
+
+    type: Literal["heartbeat.ack"] = "heartbeat.ack"
+    request_id: str
+    server_time_ms: int
+    authorization_version: int
+
+
+class PageRegistered(Frame):
+    """Answers `page.register`."""
+
+    type: Literal["page.registered"] = "page.registered"
+    request_id: str
+    page_id: str
+
+
+class KnownAnchor(Frame):
+    """The message up to which a conversation is proven complete."""
+
+    latest_message_id: str
+
+
+class KnownConversation(Frame):
+    """What the server knows of one discovered conversation."""
+
+    conversation_id: str
+    anchor: KnownAnchor | None
+
+
+class ConversationKnown(Frame):
+    """Answers `conversation.discovered`, in its order."""
+
+    type: Literal["conversation.known"] = "conversation.known"
+    request_id: str
+    conversations: list[KnownConversation]
+
+
+@with_config({"strict": True})
+class MessageResult(TypedDict):
+    """What became of one message of a batch; its names are those of the wire."""
+
+    candidateKey: str
+    messageId: str
+    status: ResultStatus
+    duplicate: bool
+    sequence: NotRequired[int]
+    code: NotRequired[RefusalCode]
+
+
+class ObservationAck(Frame):
+    """Answers `observation.batch`: one result per message, in the batch's order."""
+
+    type: Literal["observation.ack"] = "observation.ack"
+    request_id: str
+    channel_account_id: str
+    conversation_id: str
+    results: list[MessageResult]
+
+
+class AnchorEntry(Frame):
+    """One conversation's anchor."""
+
+    channel_account_id: str
+    conversation_id: str
+    latest_message_id: str
+    anchored_at_ms: int
+
+
+class AnchorSnapshot(Frame):
+    """Tells anchors: the only evidence of a finished sync (OT-50)."""
+
+    type: Literal["anchor.snapshot"] = "anchor.snapshot"
+    anchors: list[AnchorEntry]
+
+
+class BindingRevoked(Frame):
+    """Says why the connection is about to be closed with 4401."""
+
+    type: Literal["binding.revoked"] = "binding.revoked"
+    reason: RevokedReason
+
+
+class Keepalive(Frame):
+    """Keeps the extension's service worker alive; needs no answer."""
+
+    type: Literal["keepalive"] = "keepalive"
+    server_time_ms: int
+
+
+class WsError(Frame):
+    """Says what was wrong with a frame; the connection goes on."""
+
+    type: Literal["ws.error"] = "ws.error"
+    request_id: str | None = None
+    code: ErrorCode
+    message: str
+    path: str | None = None
+    retryable: bool
+    channel_account_id: str | None = None
+    conversation_id: str | None = None
+
+
+ExtensionAnswer = Annotated[
+    Welcome
+    | HeartbeatAck
+    | PageRegistered
+    | ConversationKnown
+    | ObservationAck
+    | AnchorSnapshot
+    | BindingRevoked
+    | Keepalive
+    | WsError,
+    Field(discriminator="type"),
+]

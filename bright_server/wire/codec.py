@@ -1,0 +1,230 @@
+"""Text to frames and frames to text: the only file that knows JSON. No I/O.
+
+A frame that is right is parsed in one pass. Only a frame that is not is looked at again,
+slowly, to say what is wrong with it, and to save the good messages of a batch from its
+bad ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from bright_server.errors import FrameRefused
+from bright_server.messages import RefusalCode, RefusedMessage
+from bright_server.wire import requests
+from bright_server.wire.requests import ExtensionRequest, Message, ObservationEnvelope
+from bright_server.wire.scalars import CandidateKey, Frame, Identifier, RequestId
+
+# An escaped NUL is legal JSON that no column of text should hold; seen anywhere in a
+# frame, the frame takes the slow way, where it is found out whether it really is one.
+_NUL_ESCAPE: Final = "\\u0000"
+
+_REQUESTS: Final[TypeAdapter[ExtensionRequest]] = TypeAdapter(ExtensionRequest)
+_REQUEST_ID: Final = TypeAdapter[str](RequestId)
+
+_MODELS: Final[dict[str, type[Frame]]] = {
+    "hello": requests.Hello,
+    "heartbeat": requests.Heartbeat,
+    "page.register": requests.PageRegister,
+    "conversation.discovered": requests.ConversationDiscovered,
+    "history.progress": requests.HistoryProgress,
+    "sync.complete": requests.SyncComplete,
+}
+
+# Frames of the other role, and frames that only a server sends: known words in the wrong
+# mouth (OT-64).
+_WRONG_ROLE: Final = frozenset(
+    {
+        "mailbox.deliver", "mailbox.ack", "command.request", "command.accepted",
+        "command.outcome", "conversation.changed", "sync.changed", "delivery.changed",
+        "welcome", "heartbeat.ack", "page.registered", "conversation.known",
+        "observation.ack", "anchor.snapshot", "contact.profile.ack",
+        "card.rendered.ack", "buyer.facts.ack", "command", "binding.revoked",
+        "keepalive", "ws.error",
+    }
+)  # fmt: skip
+
+
+class _MessageHandle(Frame):
+    """What it takes to answer for one message at all."""
+
+    candidate_key: CandidateKey
+    message_id: Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class PartialBatch:
+    """A batch of which some messages cannot be stored; the others can."""
+
+    envelope: ObservationEnvelope
+    entries: Sequence[Message | RefusedMessage]
+
+
+Request: TypeAlias = ExtensionRequest | PartialBatch
+
+
+def decode_request(text: str) -> Request:
+    """Return the frame that an extension sent.
+
+    Raises:
+        FrameRefused: with the stable code, the field's path and, where it could be read,
+            the frame's own `requestId`.
+    """
+    if _NUL_ESCAPE not in text:
+        try:
+            return _REQUESTS.validate_json(text)
+        except ValidationError:
+            pass
+    return _decode_slowly(text)
+
+
+def encode(frame: Frame) -> str:
+    """Return a frame as the text that goes over the wire; absent fields are left out."""
+    return frame.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def encode_known(frame: Frame) -> str:
+    """Return a frame in which null is a value and not an absence."""
+    return frame.model_dump_json(by_alias=True)
+
+
+def canonical_json(value: object) -> str:
+    """Return the one spelling of a JSON value: sorted keys, no spaces, plain Unicode.
+
+    Raises:
+        ValueError: for what JSON cannot say (NaN, an infinite number).
+    """
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        allow_nan=False,
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+
+
+def compact_json(value: object) -> str:
+    """Return JSON on one line, keys in the order given."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_json(text: str) -> object:
+    """Return the value of JSON that this server itself wrote."""
+    return cast("object", json.loads(text))
+
+
+def is_storable(value: object) -> bool:
+    """Say whether no string of a JSON value holds a lone surrogate or NUL."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            if "\x00" in item or not _is_well_formed(item):
+                return False
+        elif isinstance(item, dict):
+            pending.extend(item.keys())
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return True
+
+
+def _is_well_formed(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _decode_slowly(text: str) -> Request:
+    frame = _parse(text)
+    kind = frame.get("type")
+    request_id = _request_id(frame)
+    if not isinstance(kind, str):
+        raise FrameRefused(
+            "invalid_frame",
+            "a frame needs a type, as a string",
+            path="type",
+            request_id=request_id,
+        )
+    if kind in _WRONG_ROLE:
+        raise FrameRefused(
+            "wrong_role",
+            "an extension does not send this frame on /v1/extension",
+            path="type",
+            request_id=request_id,
+        )
+    if kind == "observation.batch":
+        return _decode_batch(frame, request_id)
+    model = _MODELS.get(kind)
+    if model is None:
+        raise FrameRefused(
+            "unknown_type",
+            "this server does not know this type of frame",
+            path="type",
+            request_id=request_id,
+        )
+    return cast("Request", _validated(model, frame, request_id))
+
+
+def _parse(text: str) -> dict[str, object]:
+    try:
+        frame = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FrameRefused(
+            "malformed_json", "the text of a frame must be one JSON object"
+        ) from error
+    if not isinstance(frame, dict):
+        raise FrameRefused("invalid_frame", "a frame must be a JSON object", path="")
+    return frame
+
+
+def _request_id(frame: dict[str, object]) -> str | None:
+    try:
+        return _REQUEST_ID.validate_python(frame.get("requestId"), strict=True)
+    except ValidationError:
+        return None
+
+
+def _validated(
+    model: type[Frame], value: object, request_id: str | None, *at: str
+) -> Frame:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join((*at, *(str(part) for part in first["loc"])))
+        raise FrameRefused(
+            "invalid_frame", first["msg"], path=path, request_id=request_id
+        ) from None
+
+
+def _decode_batch(frame: dict[str, object], request_id: str | None) -> PartialBatch:
+    envelope = cast(
+        "ObservationEnvelope", _validated(ObservationEnvelope, frame, request_id)
+    )
+    entries = [
+        _decode_entry(value, index, request_id)
+        for index, value in enumerate(envelope.messages)
+    ]
+    return PartialBatch(envelope, entries)
+
+
+def _decode_entry(
+    value: object, index: int, request_id: str | None
+) -> Message | RefusedMessage:
+    # Without both handles there is nothing to address a result to: the whole batch is
+    # refused, with the path.
+    handle = cast(
+        "_MessageHandle",
+        _validated(_MessageHandle, value, request_id, "messages", str(index)),
+    )
+    code: RefusalCode = "unstorable_text"
+    if is_storable(value):
+        try:
+            return Message.model_validate(value)
+        except ValidationError:
+            code = "invalid_message"
+    return RefusedMessage(handle.candidate_key, handle.message_id, code)

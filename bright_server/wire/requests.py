@@ -1,0 +1,149 @@
+"""The frames that an extension sends (`/v1/extension`, →), as models. No I/O.
+
+The names are those of the wire protocol to the letter; the models are the one source of
+its machine-readable form.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bright_server.wire.scalars import (
+    CandidateKey,
+    Counter,
+    Frame,
+    Identifier,
+    Label,
+    Milliseconds,
+    RequestId,
+    SentAt,
+    StorableText,
+)
+
+
+class Message(Frame):
+    """One observed message in its normal form."""
+
+    candidate_key: CandidateKey
+    message_id: Identifier
+    conversation_id: Identifier
+    sender_id: Identifier
+    direction: Literal["inbound", "outbound"]
+    sent_at_ms: SentAt
+    # A kind that this server does not know is stored whole, never dropped.
+    kind: Annotated[StorableText, Field(min_length=1, max_length=64)]
+    text: StorableText | None = None
+    content: dict[str, object] | None = None
+    quote: dict[str, object] | None = None
+    recall: dict[str, object] | None = None
+    raw: object = None
+
+
+class Hello(Frame):
+    """The first frame: who connects, and by which binding."""
+
+    type: Literal["hello"]
+    request_id: RequestId
+    protocol_version: Counter
+    device_id: Identifier
+    boot_id: Identifier
+    binding_token: Annotated[Identifier, Field(repr=False)]
+    extension_version: Identifier
+    store_version: Counter
+    last_store_id: Identifier | None = None
+
+
+class Heartbeat(Frame):
+    """Asks for a sign of life and for the authorization to be checked (OT-60, OT-61)."""
+
+    type: Literal["heartbeat"]
+    request_id: RequestId
+    authorization_version: Counter
+
+
+class PageRegister(Frame):
+    """Makes a page of the browser known to this connection (OT-63)."""
+
+    type: Literal["page.register"]
+    request_id: RequestId
+    page_id: Identifier
+    channel_account_id: Identifier
+    route: Annotated[str, Field(max_length=4096)]
+
+
+class Discovered(Frame):
+    """One row of the page's conversation list."""
+
+    conversation_id: Identifier
+    latest_message_at_ms: Milliseconds
+    title: Label | None = None
+
+
+class ConversationDiscovered(Frame):
+    """Tells conversations of the list, and asks for their anchors."""
+
+    type: Literal["conversation.discovered"]
+    request_id: RequestId
+    channel_account_id: Identifier
+    conversations: list[Discovered]
+
+
+class ObservationEnvelope(Frame):
+    """What a batch says of itself, its messages not looked at."""
+
+    type: Literal["observation.batch"]
+    request_id: RequestId
+    channel_account_id: Identifier
+    conversation_id: Identifier
+    mode: Literal["full", "incremental"]
+    received_at_ms: Milliseconds
+    messages: list[object]
+
+
+class ObservationBatch(Frame):
+    """A unit of transport: each message stands for itself (OT-04)."""
+
+    type: Literal["observation.batch"]
+    request_id: RequestId
+    channel_account_id: Identifier
+    conversation_id: Identifier
+    mode: Literal["full", "incremental"]
+    received_at_ms: Milliseconds
+    messages: list[Message]
+
+
+class HistoryProgress(Frame):
+    """Where the paging of a conversation's history stands (OT-44)."""
+
+    type: Literal["history.progress"]
+    channel_account_id: Identifier
+    conversation_id: Identifier
+    # The page's cursor as it is: a number on one surface, text on another.
+    next_time_stamp: Counter | Identifier | None
+    history_complete: bool
+    latest_message_at_ms: Milliseconds | None
+    page: Counter
+
+
+class SyncComplete(Frame):
+    """Claims that everything up to a message was sent; has no success ACK (OT-50)."""
+
+    type: Literal["sync.complete"]
+    channel_account_id: Identifier
+    conversation_id: Identifier
+    latest_message_id: Identifier
+    latest_message_at_ms: Milliseconds
+
+
+ExtensionRequest = Annotated[
+    Hello
+    | Heartbeat
+    | PageRegister
+    | ConversationDiscovered
+    | ObservationBatch
+    | HistoryProgress
+    | SyncComplete,
+    Field(discriminator="type"),
+]
