@@ -19,6 +19,7 @@ through them.
     ├── WaitTimeoutError                a condition did not come true in time
     │   ├── WorkerStateTimeoutError     the service worker did not stop or start
     │   └── TrapNotHitError             the chosen instant never came
+    ├── TrapError                       a trap cannot be set now
     ├── IdleDeathImpossibleError        an attached debugger keeps the worker alive
     ├── StorageAccessError              its storage could not be read or written
     ├── ServerError                     the server did not start, stop or answer
@@ -122,6 +123,10 @@ class WorkerStateTimeoutError(WaitTimeoutError):
 
 class TrapNotHitError(WaitTimeoutError):
     """The instant that a trap waits for did not come."""
+
+
+class TrapError(HarnessError):
+    """A trap cannot be set now, and why."""
 
 
 class IdleDeathImpossibleError(HarnessError):

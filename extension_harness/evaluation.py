@@ -21,11 +21,15 @@ def evaluate(
     session: str,
     expression: str,
     arguments: tuple[object, ...] = (),
+    *,
     timeout: float = 15.0,
+    await_promise: bool = True,
 ) -> Any:  # noqa: ANN401 - what the caller's own expression gives, as JSON
     """Evaluate, await a promise, return the value as JSON.
 
-    With arguments the expression is a function and is called with them.
+    With arguments the expression is a function and is called with them. In a thread
+    that the debugger has paused no promise ever settles: there, ``await_promise`` must
+    be False.
 
     Raises EvaluationError with the exception's description; DevToolsTimeoutError;
     DevToolsError at once when the target dies meanwhile (it would never answer).
@@ -35,7 +39,7 @@ def evaluate(
         expression = f"({expression})({given})"
     params: Json = {
         "expression": expression,
-        "awaitPromise": True,
+        "awaitPromise": await_promise,
         "returnByValue": True,
         "userGesture": True,
     }

@@ -86,8 +86,8 @@ class Page:
         """
         left = countdown(timeout)
         with self._devtools.subscribe("Page.loadEventFired") as loads:
-            self._call("Page.enable")
-            answer = self._call("Page.navigate", url=url)
+            self.call("Page.enable")
+            answer = self.call("Page.navigate", url=url)
             if answer.get("errorText"):
                 raise EvaluationError(f"{url} does not load: {answer['errorText']}")
             while loads.get(left()).session_id != self._session:
@@ -97,7 +97,7 @@ class Page:
         """Press and release the mouse on the middle of the element."""
         middle = self.wait_for(MIDDLE, selector, timeout=timeout)
         for kind in ("mousePressed", "mouseReleased"):
-            self._call(
+            self.call(
                 "Input.dispatchMouseEvent",
                 type=kind,
                 x=middle["x"],
@@ -113,11 +113,11 @@ class Page:
             "s => { const e = document.querySelector(s); e.focus(); e.select?.(); }",
             selector,
         )
-        self._call("Input.insertText", text=text)
+        self.call("Input.insertText", text=text)
 
     def resize(self, width: int, height: int) -> None:
         """Set the viewport, in CSS pixels."""
-        self._call(
+        self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
@@ -128,11 +128,11 @@ class Page:
     def prefer_color_scheme(self, scheme: str) -> None:
         """Set ``prefers-color-scheme``: light or dark."""
         feature = {"name": "prefers-color-scheme", "value": scheme}
-        self._call("Emulation.setEmulatedMedia", features=[feature])
+        self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def screenshot(self, path: Path) -> Path:
         """Write a PNG of the viewport."""
-        answer = self._call("Page.captureScreenshot", format="png")
+        answer = self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(answer["data"]))
         return path
 
@@ -141,7 +141,8 @@ class Page:
         with contextlib.suppress(DevToolsError):
             self._devtools.call("Target.closeTarget", {"targetId": self.target_id})
 
-    def _call(self, method: str, **params: object) -> dict[str, Any]:
+    def call(self, method: str, **params: object) -> dict[str, Any]:
+        """A DevTools call in this tab's session, for what has no method here."""
         return self._devtools.call(method, dict(params), session=self._session)
 
 

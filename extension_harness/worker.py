@@ -11,10 +11,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
+from extension_harness.armed_trap import Action, ArmedTrap
 from extension_harness.cdp import DevTools, Json
 from extension_harness.errors import (
     AttachedMode,
     IdleDeathImpossibleError,
+    TrapError,
     WorkerStateTimeoutError,
     WorkerStoppedError,
 )
@@ -22,6 +24,7 @@ from extension_harness.evaluation import evaluate
 from extension_harness.service_workers import visit
 from extension_harness.tab import open_page
 from extension_harness.timeline import Timeline
+from extension_harness.traps import Trap
 from extension_harness.unpacked import UnpackedExtension
 from extension_harness.waiting import countdown, wait_until
 
@@ -49,6 +52,7 @@ class Worker:
         self._devtools = devtools
         self._extension = extension
         self._timeline = timeline
+        self._trapped = False
         script = (extension.service_worker or "").lstrip("/").removeprefix("./")
         self.script_url = f"{extension.origin}/{script}"
 
@@ -196,6 +200,30 @@ class Worker:
             raise WorkerStateTimeoutError("another boot id after a restart", 0, after)
         self._timeline.record("worker.restarted", boot_id=after)
         return after
+
+    @contextlib.contextmanager
+    def trap(self, trap: Trap, action: Action = "kill") -> Iterator[ArmedTrap]:
+        """Set a trap while the block runs; it fires once.
+
+        Args:
+            trap: The instant. Counted from now in a life that runs, from its first line
+                in each later one.
+            action: ``kill`` ends the worker there; ``hold`` leaves it standing for
+                `ArmedTrap.kill` or `ArmedTrap.release`; a callable (``browser.kill``)
+                is called, from another thread, while the worker stands.
+
+        Raises TrapError when another one is set: `Trap.then` makes one of several.
+        """
+        if self._trapped:
+            raise TrapError("a trap is set already; chain instants with Trap.then")
+        self._trapped = True
+        try:
+            with ArmedTrap(
+                trap, action, self, self._devtools(), self._timeline
+            ) as armed:
+                yield armed
+        finally:
+            self._trapped = False
 
     @contextlib.contextmanager
     def attached(self) -> Iterator[None]:
