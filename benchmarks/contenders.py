@@ -18,7 +18,7 @@ from benchmarks.errors import ChildError, MiscountError
 from benchmarks.figures import Round
 from benchmarks.workload import ACCOUNT, Workload
 
-BRIGHT = module("bright_server.cli")
+BRIGHT = module("bright_server")
 BATCHES_OF_GROUP = 20
 START_SECONDS = 30.0
 ROUND_SECONDS = 300.0
