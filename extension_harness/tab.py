@@ -149,7 +149,11 @@ class Page:
 def open_page(devtools: DevTools, url: str, *, background: bool = False) -> Page:
     """Open a tab at ``url`` and attach to it; does not wait for the page to load."""
     made = devtools.call("Target.createTarget", {"url": url, "background": background})
-    target_id = str(made["targetId"])
+    return attach_page(devtools, str(made["targetId"]))
+
+
+def attach_page(devtools: DevTools, target_id: str) -> Page:
+    """Attach to a tab that is open already."""
     answer = devtools.call(
         "Target.attachToTarget", {"targetId": target_id, "flatten": True}
     )
