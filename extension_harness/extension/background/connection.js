@@ -1,0 +1,318 @@
+// The one WebSocket to Bright (OT-60): opening it, greeting, heartbeat, noticing that it is
+// dead, and coming back. It carries frames and knows nothing of messages. Clock, random
+// source and sockets are handed in. What it cannot do in a timer shorter than a worker's
+// life it leaves to the next alarm, which calls `poke`.
+
+import { LONGEST_TIMER_MS, afterClose } from "../shared/backoff.js";
+import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
+
+/** @typedef {import("../shared/frames.js").Welcome} Welcome */
+/** @typedef {import("../shared/frames.js").Incoming} Incoming */
+
+/**
+ * @typedef {object} Clock
+ * @property {() => number} now ms since the epoch
+ * @property {(callback: () => void, delayMs: number) => number} after
+ * @property {(timer: number | undefined) => void} cancel
+ */
+
+/**
+ * @typedef {object} Configuration
+ * @property {string | null} endpoint null: no usable address is configured
+ * @property {string} bindingToken
+ * @property {string} deviceId
+ * @property {import("../shared/settings.js").Settings} settings
+ * @property {string | null} lastStoreId
+ */
+
+/**
+ * @typedef {object} Stop why the connection does not come back by itself
+ * @property {number} closeCode
+ * @property {string} reason
+ */
+
+/**
+ * @typedef {object} ConnectionEvents
+ * @property {(welcome: Welcome) => void} online
+ * @property {(frame: Incoming) => void} frame every frame after `welcome`
+ * @property {() => void} offline
+ * @property {(stop: Stop) => void} stopped told once, to be remembered over restarts
+ * @property {() => void} changed the state to show is another
+ */
+
+export class Connection {
+  /** @type {"off" | "unconfigured" | "stopped" | "connecting" | "online" | "waiting"} */
+  state = "off";
+  /** @type {Welcome | null} */
+  welcome = null;
+  /** @type {Stop | null} */
+  stop = null;
+  /** @type {{code: string, message: string} | null} why it is not connected */
+  trouble = null;
+  /** @type {number | null} when the next try is due */
+  retryAtMs = null;
+
+  /** @type {WebSocket | null} */
+  #socket = null;
+  #wanted = false;
+  #attempt = 0;
+  #lastFrameAtMs = 0;
+  #nextHeartbeatAtMs = 0;
+  #requests = 0;
+  /** @type {number | undefined} */
+  #timer;
+  #parts;
+
+  /**
+   * @param {object} parts
+   * @param {() => Configuration} parts.configuration the present one
+   * @param {(url: string, protocol: string) => WebSocket} parts.openSocket
+   * @param {Clock} parts.clock
+   * @param {() => number} parts.random
+   * @param {{bootId: string, extensionVersion: string, storeVersion: number}} parts.identity
+   * @param {ConnectionEvents} parts.events
+   */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /** Bytes that the socket has taken and not sent yet. */
+  get bufferedBytes() {
+    return this.#socket?.bufferedAmount ?? 0;
+  }
+
+  /** A request id, unique in this worker's life. */
+  nextRequestId() {
+    this.#requests += 1;
+    return `${this.#parts.identity.bootId.slice(0, 8)}-${this.#requests}`;
+  }
+
+  /**
+   * Says whether a connection is wanted; opens it, or closes it with 1000.
+   *
+   * @param {boolean} wanted
+   */
+  want(wanted) {
+    this.#wanted = wanted;
+    if (!wanted) return this.#leave();
+    if (this.state === "off" || this.state === "unconfigured") this.#open();
+  }
+
+  /** Opens at once when a try is due; an alarm calls this, a new configuration too. */
+  poke() {
+    if (!this.#wanted || this.#socket !== null || this.state === "stopped") return;
+    const now = this.#parts.clock.now();
+    if (this.retryAtMs === null || now >= this.retryAtMs) this.#open();
+  }
+
+  /**
+   * Starts anew with another configuration, whatever stood in the way before.
+   *
+   * @param {Stop | null} stop a stop that still holds
+   */
+  reconfigure(stop) {
+    this.stop = stop;
+    this.trouble = null;
+    this.#attempt = 0;
+    this.#drop(1000);
+    this.retryAtMs = null;
+    this.#become(stop ? "stopped" : "off");
+    if (!stop && this.#wanted) this.#open();
+  }
+
+  /**
+   * @param {object | string} frame
+   * @returns {boolean} false: not connected, nothing was sent
+   */
+  send(frame) {
+    if (this.state !== "online" || this.#socket?.readyState !== WebSocket.OPEN) {
+      return false;
+    }
+    this.#socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+    return true;
+  }
+
+  /**
+   * Gives up on a socket that may look open and is not, and comes back.
+   *
+   * @param {string} code
+   * @param {string} message
+   */
+  abandon(code, message) {
+    if (this.#socket === null) return;
+    this.trouble = { code, message };
+    this.#drop(4000);
+    this.#retry(1006);
+  }
+
+  #open() {
+    const { configuration, openSocket, clock } = this.#parts;
+    const { endpoint, bindingToken, settings } = configuration();
+    if (this.stop !== null) return this.#become("stopped");
+    if (endpoint === null || bindingToken === "") return this.#become("unconfigured");
+    this.retryAtMs = null;
+    clock.cancel(this.#timer);
+    /** @type {WebSocket} */
+    let socket;
+    try {
+      socket = openSocket(endpoint, SUBPROTOCOL);
+    } catch (cause) {
+      this.trouble = { code: "address_refused", message: String(cause) };
+      return this.#retry(1006);
+    }
+    this.#socket = socket;
+    this.#become("connecting");
+    socket.onopen = () => this.#greet(socket);
+    socket.onmessage = (event) => this.#receive(socket, event.data);
+    socket.onclose = (event) => this.#closed(socket, event.code, event.reason);
+    this.#timer = clock.after(
+      () => this.abandon("no_welcome", "Bright did not answer the connection in time."),
+      settings.openTimeoutMs,
+    );
+  }
+
+  /** @param {WebSocket} socket */
+  #greet(socket) {
+    const { configuration, identity } = this.#parts;
+    const { bindingToken, deviceId, lastStoreId } = configuration();
+    socket.send(
+      JSON.stringify({
+        type: "hello",
+        requestId: this.nextRequestId(),
+        protocolVersion: PROTOCOL_VERSION,
+        deviceId,
+        bindingToken,
+        ...identity,
+        ...(lastStoreId === null ? {} : { lastStoreId }),
+      }),
+    );
+  }
+
+  /**
+   * @param {WebSocket} socket
+   * @param {unknown} data
+   */
+  #receive(socket, data) {
+    if (socket !== this.#socket) return;
+    this.#lastFrameAtMs = this.#parts.clock.now();
+    const frame = readFrame(data);
+    if (frame === null) return;
+    if (frame.type === "welcome" && this.state === "connecting") {
+      return this.#welcomed(frame);
+    }
+    if (this.state !== "online") return;
+    if (frame.type === "binding.revoked") {
+      this.trouble = { code: "binding_revoked", message: frame.reason };
+      return;
+    }
+    if (frame.type === "heartbeat.ack") {
+      // Another version may allow less: greet again before anything else is done (OT-60).
+      if (frame.authorizationVersion !== this.welcome?.authorizationVersion) {
+        this.abandon("authorization_changed", "The authorization changed.");
+      }
+      return;
+    }
+    this.#parts.events.frame(frame);
+  }
+
+  /** @param {Welcome} welcome */
+  #welcomed(welcome) {
+    const { clock, events } = this.#parts;
+    clock.cancel(this.#timer);
+    this.#attempt = 0;
+    this.welcome = welcome;
+    this.trouble = null;
+    this.#nextHeartbeatAtMs = clock.now() + welcome.heartbeatIntervalMs;
+    this.#become("online");
+    this.#watch(welcome);
+    events.online(welcome);
+  }
+
+  /**
+   * Heartbeats, and notices silence: nothing heard for two and a half intervals is dead.
+   *
+   * @param {Welcome} welcome
+   */
+  #watch(welcome) {
+    const { clock } = this.#parts;
+    const interval = welcome.heartbeatIntervalMs;
+    this.#timer = clock.after(() => {
+      const now = clock.now();
+      if (now - this.#lastFrameAtMs > 2.5 * interval) {
+        return this.abandon("half_open", "Nothing was heard from Bright for too long.");
+      }
+      if (now >= this.#nextHeartbeatAtMs) {
+        this.#nextHeartbeatAtMs = now + interval;
+        this.send({
+          type: "heartbeat",
+          requestId: this.nextRequestId(),
+          authorizationVersion: welcome.authorizationVersion,
+        });
+      }
+      this.#watch(welcome);
+    }, interval / 4);
+  }
+
+  /**
+   * @param {WebSocket} socket
+   * @param {number} closeCode
+   * @param {string} reason
+   */
+  #closed(socket, closeCode, reason) {
+    if (socket !== this.#socket) return;
+    this.trouble ??= {
+      code: `closed_${closeCode}`,
+      message: reason || `The connection was closed (${closeCode}).`,
+    };
+    this.#drop(null);
+    if (closeCode >= 4400 && closeCode < 4500) {
+      this.stop = { closeCode, reason };
+      this.#become("stopped");
+      this.#parts.events.stopped(this.stop);
+    } else {
+      this.#retry(closeCode);
+    }
+  }
+
+  /** @param {number} closeCode */
+  #retry(closeCode) {
+    if (!this.#wanted) return this.#become("off");
+    const { clock, configuration, random } = this.#parts;
+    const { backoffBaseMs, backoffCapMs } = configuration().settings;
+    const bounds = { baseMs: backoffBaseMs, capMs: backoffCapMs };
+    const next = afterClose(closeCode, this.#attempt, bounds, random);
+    const delayMs = next.stop ? LONGEST_TIMER_MS : next.delayMs;
+    this.#attempt += 1;
+    this.retryAtMs = clock.now() + delayMs;
+    this.#become("waiting");
+    this.#timer = clock.after(() => this.poke(), delayMs);
+  }
+
+  #leave() {
+    const wasOpen = this.#socket !== null;
+    this.#drop(1000);
+    this.retryAtMs = null;
+    if (wasOpen) this.trouble = null;
+    if (this.state !== "stopped" && this.state !== "unconfigured") this.#become("off");
+  }
+
+  /** @param {number | null} closeCode null: it is closed already */
+  #drop(closeCode) {
+    const socket = this.#socket;
+    this.#parts.clock.cancel(this.#timer);
+    this.#socket = null;
+    const wasOnline = this.welcome !== null;
+    this.welcome = null;
+    if (socket !== null) {
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      if (closeCode !== null) socket.close(closeCode);
+    }
+    if (wasOnline) this.#parts.events.offline();
+  }
+
+  /** @param {Connection["state"]} state */
+  #become(state) {
+    this.state = state;
+    this.#parts.events.changed();
+  }
+}

@@ -1,0 +1,137 @@
+// The OneTalk pages that are open, and asking them. The list is no more than a memory of
+// this worker's life: after a restart the tabs are asked what they are (OT-63).
+
+import { PageError } from "../shared/errors.js";
+
+/**
+ * @typedef {object} Page
+ * @property {number} tabId
+ * @property {string} pageId
+ * @property {string} channelAccountId
+ * @property {string} route
+ */
+
+export class Pages {
+  /** @type {Map<number, Page>} by tab */
+  #pages = new Map();
+  #browser;
+  #clock;
+  #registered;
+
+  /**
+   * @param {object} parts
+   * @param {{pageTabs: () => Promise<{id: number}[]>,
+   *     askTab: (tabId: number, kind: string, body: Record<string, unknown>) => Promise<any>}} parts.browser
+   * @param {import("./connection.js").Clock} parts.clock
+   * @param {(page: Page) => void} parts.registered a page is new, or another than before
+   */
+  constructor({ browser, clock, registered }) {
+    this.#browser = browser;
+    this.#clock = clock;
+    this.#registered = registered;
+  }
+
+  /** @returns {Page[]} */
+  get all() {
+    return Array.from(this.#pages.values());
+  }
+
+  /** @returns {boolean} */
+  get isAnyOpen() {
+    return this.#pages.size > 0;
+  }
+
+  /**
+   * @param {string} channelAccountId
+   * @returns {Page | undefined} one that shows this account
+   */
+  of(channelAccountId) {
+    return this.all.find((page) => page.channelAccountId === channelAccountId);
+  }
+
+  /** @param {Page} page */
+  register(page) {
+    const before = this.#pages.get(page.tabId);
+    this.#pages.set(page.tabId, page);
+    const isSame =
+      before?.pageId === page.pageId &&
+      before.channelAccountId === page.channelAccountId &&
+      before.route === page.route;
+    if (!isSame) this.#registered(page);
+  }
+
+  /**
+   * Asks every OneTalk tab what it is, and forgets the ones that are gone.
+   *
+   * @param {number} timeoutMs
+   * @returns {Promise<void>}
+   */
+  async look(timeoutMs) {
+    const tabs = await this.#browser.pageTabs();
+    const open = new Set(tabs.map((tab) => tab.id));
+    for (const tabId of this.#pages.keys()) {
+      if (!open.has(tabId)) this.#pages.delete(tabId);
+    }
+    await Promise.allSettled(
+      tabs.map(async ({ id }) => {
+        const { pageId, answer } = await this.#ask(id, "describe", {}, timeoutMs);
+        const { channelAccountId, route } = answer;
+        if (typeof channelAccountId !== "string") return;
+        this.register({ tabId: id, pageId, channelAccountId, route: String(route) });
+      }),
+    );
+  }
+
+  /**
+   * Asks one page.
+   *
+   * @param {Page} page
+   * @param {"conversations" | "history"} kind
+   * @param {Record<string, unknown>} body
+   * @param {number} timeoutMs
+   * @returns {Promise<any>}
+   * @throws {PageError} `page_gone`, `page_timeout`, and the bridge's own codes
+   */
+  async ask(page, kind, body, timeoutMs) {
+    const whole = { ...body, channelAccountId: page.channelAccountId };
+    const { answer } = await this.#ask(page.tabId, kind, whole, timeoutMs);
+    return answer;
+  }
+
+  /**
+   * @param {number} tabId
+   * @param {string} kind
+   * @param {Record<string, unknown>} body
+   * @param {number} timeoutMs
+   * @returns {Promise<{pageId: string, answer: any}>}
+   */
+  async #ask(tabId, kind, body, timeoutMs) {
+    /** @type {number | undefined} */
+    let timer;
+    const late = new Promise((_resolve, reject) => {
+      timer = this.#clock.after(
+        () => reject(new PageError("page_timeout", "The page did not answer in time.")),
+        timeoutMs,
+      );
+    });
+    try {
+      const response = await Promise.race([
+        this.#browser.askTab(tabId, kind, body).catch((cause) => {
+          throw new PageError("page_gone", "The page is not reachable.", { cause });
+        }),
+        late,
+      ]);
+      if (response?.error) {
+        throw new PageError(
+          String(response.error.code),
+          String(response.error.message),
+        );
+      }
+      if (!response?.answer)
+        throw new PageError("page_gone", "The page did not answer.");
+      return response;
+    } finally {
+      this.#clock.cancel(timer);
+    }
+  }
+}

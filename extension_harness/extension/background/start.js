@@ -1,0 +1,431 @@
+// The composition of the service worker: makes the parts, joins their events, and answers
+// messages and alarms. Everything awaits one `ready`; nothing here remembers what matters,
+// the store does (OT-70).
+
+import * as browser from "../shared/browser.js";
+import { describeError } from "../shared/errors.js";
+import { extensionEndpoint } from "../shared/settings.js";
+import { countCandidates, checkpointsOf, knownAccounts } from "../store/checkpoints.js";
+import { Database } from "../store/database.js";
+import { reoffer } from "../store/deliveries.js";
+import { DATABASE_VERSION } from "../store/steps.js";
+import { Claims } from "./claims.js";
+import { CONFIGURED, readConfiguration } from "./configuration.js";
+import { Connection } from "./connection.js";
+import { Pages } from "./pages.js";
+import { probe } from "./probe.js";
+import { Recorder } from "./recorder.js";
+import { accountStatuses } from "./status.js";
+import { Sync, needsWalk } from "./sync.js";
+import { Uplink } from "./uplink.js";
+
+/** @typedef {import("../shared/frames.js").Welcome} Welcome */
+/** @typedef {import("../shared/frames.js").Incoming} Incoming */
+/** @typedef {import("./configuration.js").Stored} Stored */
+/** @typedef {{code: string, message: string, atMs: number}} Fault */
+
+/** @type {import("./connection.js").Clock} */
+const CLOCK = {
+  now: () => Date.now(),
+  after: (callback, delayMs) => /** @type {any} */ (setTimeout(callback, delayMs)),
+  cancel: (timer) => clearTimeout(timer),
+};
+
+export class Background {
+  bootId = crypto.randomUUID();
+  #startedAtMs = Date.now();
+  /** @type {Fault | null} */
+  #lastFault = null;
+  /** @type {Map<string, string>} account by the request id of a discovery */
+  #discoveries = new Map();
+  /** @type {number | undefined} */
+  #idleTimer;
+  #settling = false;
+  /** @type {Stored} */
+  #stored = /** @type {any} */ (null); // set before `ready` is
+  #identity = {
+    bootId: this.bootId,
+    extensionVersion: browser.extensionVersion(),
+    storeVersion: DATABASE_VERSION,
+  };
+
+  #database = new Database(indexedDB, (code) => {
+    if (code !== "blocking") this.#fault({ code: `store_${code}`, message: code });
+  });
+  #connection = new Connection({
+    configuration: () => this.#stored,
+    openSocket: (url, protocol) => new WebSocket(url, protocol),
+    clock: CLOCK,
+    random: Math.random,
+    identity: this.#identity,
+    events: {
+      online: (welcome) => this.#guard(this.#online(welcome)),
+      frame: (frame) => this.#guard(this.#frame(frame)),
+      offline: () => this.#uplink.halt(),
+      stopped: (stop) => this.#guard(this.#remember({ stop })),
+      changed: () => this.#showBadge(),
+    },
+  });
+  #recorder = new Recorder(this.#database, CLOCK.now, (recorded) => {
+    if (recorded.added === 0) return;
+    this.#busy();
+    this.#uplink.wake();
+  });
+  #uplink = new Uplink({
+    database: this.#database,
+    connection: this.#connection,
+    clock: CLOCK,
+    random: Math.random,
+    settings: () => this.#stored.settings,
+    applied: ({ pending, checkpoint }) => {
+      if (pending > 0 || !checkpoint?.historyComplete) return;
+      const { channelAccountId, conversationId } = checkpoint;
+      this.#guard(this.#claims.consider(channelAccountId, conversationId));
+    },
+    failed: (error) => this.#fault(describeError(error)),
+  });
+  #claims = new Claims({
+    database: this.#database,
+    connection: this.#connection,
+    now: CLOCK.now,
+    settings: () => this.#stored.settings,
+    reoffered: () => this.#uplink.wake(),
+    completed: (checkpoint) => {
+      if (needsWalk(checkpoint)) this.#sync.wake(checkpoint.channelAccountId);
+      this.#guard(this.#settle());
+    },
+  });
+  #pages = new Pages({
+    browser,
+    clock: CLOCK,
+    registered: (page) => {
+      this.#registerPage(page);
+      this.#sync.relist(page);
+      this.#guard(this.#settle());
+    },
+  });
+  #sync = new Sync({
+    database: this.#database,
+    pages: this.#pages,
+    recorder: this.#recorder,
+    connection: this.#connection,
+    clock: CLOCK,
+    settings: () => this.#stored.settings,
+    listed: (account, conversations) =>
+      this.#claims.discover(account, conversations, this.#discoveries),
+    historyEnded: (account, conversation) =>
+      this.#claims.consider(account, conversation),
+    failed: (error) => this.#fault(describeError(error)),
+  });
+
+  ready = this.#begin();
+
+  async #begin() {
+    this.#stored = await readConfiguration();
+    this.#connection.stop = this.#stored.stop;
+    await browser.writeSession({ bootId: this.bootId, startedAtMs: this.#startedAtMs });
+    await browser.setAlarm(); // set anew at every start; taken back when there is no work
+    this.#guard(this.#lookAround());
+  }
+
+  /** Finds the pages that are open, and whether there is work. */
+  async #lookAround() {
+    await this.#database.open();
+    await this.#pages.look(this.#stored.settings.pageTimeoutMs);
+    await this.#settle();
+  }
+
+  /** The alarm: whatever died with a timer or another worker goes on here. */
+  alarm() {
+    this.#guard(
+      this.ready.then(async () => {
+        await this.#lookAround();
+        this.#connection.poke();
+        this.#uplink.wake();
+        const accounts = this.#connection.welcome?.accounts ?? [];
+        await this.#claims.considerAll(accounts);
+        for (const page of this.#pages.all) this.#sync.wake(page.channelAccountId);
+      }),
+    );
+  }
+
+  /** @param {string[]} keys what changed in the configuration's place */
+  configured(keys) {
+    if (!keys.some((key) => CONFIGURED.includes(key))) return;
+    this.#guard(
+      this.ready.then(async () => {
+        const before = this.#stored;
+        this.#stored = await readConfiguration();
+        const { serverUrl, bindingToken } = this.#stored;
+        const isSameServer =
+          serverUrl === before.serverUrl && bindingToken === before.bindingToken;
+        if (isSameServer) return;
+        await this.#remember({ stop: null });
+        this.#connection.reconfigure(null);
+        await this.#settle();
+      }),
+    );
+  }
+
+  /**
+   * Answers the messages that are the worker's; every other one is left to its listener.
+   *
+   * @param {any} message
+   * @param {{tabId: number | null, frameId: number}} sender
+   * @returns {Promise<unknown> | null}
+   */
+  message(message, sender) {
+    if (message?.to === "worker") return this.#asked(message);
+    if (sender.tabId === null || sender.frameId !== 0) return null;
+    const tabId = sender.tabId;
+    if (message?.type === "page.hello") return this.#hello(tabId, message);
+    if (message?.type === "page.observed") return this.#observed(tabId, message);
+    return null;
+  }
+
+  /**
+   * @param {number} tabId
+   * @param {{pageId: string, body: string}} message
+   */
+  async #hello(tabId, { pageId, body }) {
+    await this.ready;
+    const { channelAccountId, route } = JSON.parse(body);
+    this.#pages.register({
+      tabId,
+      pageId,
+      channelAccountId,
+      route: String(route ?? ""),
+    });
+    return { known: true };
+  }
+
+  /**
+   * Answers only after the durable write: `stored` is true when it is on disk.
+   *
+   * @param {number} tabId
+   * @param {{pageId: string, body: string}} message
+   */
+  async #observed(tabId, { pageId, body }) {
+    await this.ready;
+    const { channelAccountId, conversationId, rows } = JSON.parse(body);
+    try {
+      const all = await this.#recorder.record({
+        channelAccountId,
+        conversationId: conversationId ?? null,
+        observations: rows,
+        page: null,
+      });
+      const isUnwalked = all.some((each) => needsWalk(each.checkpoint));
+      if (isUnwalked) this.#sync.wake(channelAccountId);
+      if (!this.#pages.all.some((page) => page.pageId === pageId)) {
+        this.#pages.register({ tabId, pageId, channelAccountId, route: "" });
+      }
+      return { stored: true };
+    } catch (error) {
+      const fault = describeError(error);
+      this.#fault(fault);
+      return { stored: false, error: fault };
+    }
+  }
+
+  /** @param {any} message from the popup or the options page */
+  async #asked(message) {
+    await this.ready;
+    if (message.kind === "status") return this.#status();
+    if (message.kind === "test") return this.#test(message);
+    if (message.kind === "reconnect") {
+      await this.#remember({ stop: null });
+      this.#connection.reconfigure(null);
+      await this.#settle();
+      return {};
+    }
+    return { error: { code: "unknown_request", message: String(message.kind) } };
+  }
+
+  async #status() {
+    const { state, stop, trouble, retryAtMs, welcome } = this.#connection;
+    const connection = { state, stop, trouble, retryAtMs, accounts: welcome?.accounts };
+    const common = {
+      bootId: this.bootId,
+      startedAtMs: this.#startedAtMs,
+      nowMs: Date.now(),
+      connection,
+      pages: this.#pages.all.length,
+      batchesInFlight: this.#uplink.batchesInFlight,
+    };
+    try {
+      const accounts = await accountStatuses(this.#database);
+      return { ...common, accounts, lastFault: this.#lastFault };
+    } catch (error) {
+      return { ...common, accounts: [], lastFault: this.#fault(describeError(error)) };
+    }
+  }
+
+  /** @param {{serverUrl: string, bindingToken: string | null}} trial */
+  async #test({ serverUrl, bindingToken }) {
+    try {
+      const tried = await probe({
+        endpoint: extensionEndpoint(serverUrl),
+        bindingToken: bindingToken ?? this.#stored.bindingToken,
+        identity: this.#identity,
+        timeoutMs: this.#stored.settings.openTimeoutMs,
+      });
+      return { accounts: tried.accounts };
+    } catch (error) {
+      return { error: describeError(error) };
+    }
+  }
+
+  /**
+   * Bright has welcomed us: settle what it knows of the past, then send (OT-51, OT-63).
+   *
+   * @param {Welcome} welcome
+   */
+  async #online(welcome) {
+    const { accounts, storeId } = welcome;
+    this.#claims.reset();
+    this.#discoveries.clear();
+    const storeIds = { ...this.#stored.storeIds };
+    for (const account of accounts) {
+      const last = storeIds[account];
+      // Another store may not have what the last one confirmed: it all goes again.
+      if (last !== undefined && last !== storeId) {
+        await reoffer(this.#database, account, null);
+      }
+      storeIds[account] = storeId;
+    }
+    await this.#remember({ storeIds, lastStoreId: storeId });
+    if (this.#connection.welcome !== welcome) return;
+    for (const page of this.#pages.all) this.#registerPage(page);
+    for (const account of accounts) {
+      await this.#claims.discoverAll(account, this.#discoveries);
+    }
+    if (this.#connection.welcome !== welcome) return;
+    this.#uplink.start();
+    await this.#claims.considerAll(accounts);
+    for (const account of accounts) this.#sync.wake(account);
+  }
+
+  /** @param {Incoming} frame */
+  async #frame(frame) {
+    switch (frame.type) {
+      case "observation.ack":
+        await this.#uplink.acknowledge(frame);
+        return this.#uplink.batchesInFlight === 0 ? this.#settle() : undefined;
+      case "anchor.snapshot":
+        return this.#claims.anchored(frame.anchors);
+      case "conversation.known": {
+        const account = this.#discoveries.get(frame.requestId);
+        this.#discoveries.delete(frame.requestId);
+        return account && this.#claims.compare(account, frame.conversations);
+      }
+      case "ws.error":
+        return this.#refused(frame);
+      case "command":
+        // Never queued and never tried later: what cannot be done fails now (OT-62).
+        this.#connection.send({
+          type: "command.result",
+          commandId: frame.commandId,
+          outcome: "failed",
+          reason: "command_unsupported",
+        });
+    }
+  }
+
+  /** @param {import("../shared/frames.js").WsError} error */
+  async #refused(error) {
+    const { code, message, channelAccountId, conversationId } = error;
+    if (code === "claim_unproven" && channelAccountId && conversationId) {
+      return this.#claims.offerAgain(channelAccountId, conversationId);
+    }
+    await this.#uplink.refuse(error);
+    if (!error.retryable) this.#fault({ code, message });
+  }
+
+  /** @param {import("./pages.js").Page} page */
+  #registerPage({ pageId, channelAccountId, route }) {
+    this.#connection.send({
+      type: "page.register",
+      requestId: this.#connection.nextRequestId(),
+      pageId,
+      channelAccountId,
+      route,
+    });
+  }
+
+  /** There is work: connect, and be woken if this worker dies before it is done. */
+  #busy() {
+    CLOCK.cancel(this.#idleTimer);
+    this.#idleTimer = undefined;
+    this.#connection.want(true);
+    this.#guard(browser.setAlarm());
+  }
+
+  /**
+   * Decides whether there is anything to be connected for. With nothing, the socket closes
+   * after a short grace, the alarm goes, and the worker may die.
+   */
+  async #settle() {
+    if (this.#settling) return;
+    this.#settling = true;
+    try {
+      const { connectWhilePageOpen, idleGraceMs } = this.#stored.settings;
+      const isWatching = connectWhilePageOpen && this.#pages.isAnyOpen;
+      if (isWatching || this.#sync.isRunning || (await this.#isUnfinished())) {
+        return this.#busy();
+      }
+      this.#idleTimer ??= CLOCK.after(() => this.#rest(), idleGraceMs);
+    } finally {
+      this.#settling = false;
+    }
+  }
+
+  #rest() {
+    this.#idleTimer = undefined;
+    this.#connection.want(false);
+    this.#guard(browser.clearAlarm());
+  }
+
+  async #isUnfinished() {
+    for (const account of await knownAccounts(this.#database)) {
+      if ((await countCandidates(this.#database, account, "pending_ack")) > 0)
+        return true;
+      for await (const page of checkpointsOf(this.#database, account)) {
+        const isOpen = page.some(
+          ({ historyComplete, phase, result }) =>
+            historyComplete && phase === "uploading" && result === null,
+        );
+        if (isOpen) return true;
+      }
+    }
+    return false;
+  }
+
+  /** @param {Partial<Stored>} values */
+  async #remember(values) {
+    Object.assign(this.#stored, values);
+    await browser.writeLocal(values);
+  }
+
+  /**
+   * @param {{code: string, message: string}} fault
+   * @returns {Fault}
+   */
+  #fault(fault) {
+    this.#lastFault = { ...fault, atMs: Date.now() };
+    this.#showBadge();
+    return this.#lastFault;
+  }
+
+  /** @param {Promise<unknown>} work whose failure has nobody else to be told to */
+  #guard(work) {
+    work.catch((error) => this.#fault(describeError(error)));
+  }
+
+  #showBadge() {
+    const { state } = this.#connection;
+    const isBad = state === "stopped" || state === "unconfigured";
+    const badge = { text: isBad ? "!" : "", color: "#b3261e" };
+    browser.setBadge(badge).catch(() => {}); // an icon without a badge is no failure
+  }
+}

@@ -1,0 +1,195 @@
+// What the popup shows: the connection, and where each conversation stands. Read from the
+// store on demand, bounded; nothing of it is kept.
+
+import {
+  checkpointsOf,
+  countCandidates,
+  knownAccounts,
+  readBootstraps,
+} from "../store/checkpoints.js";
+import { done } from "../store/database.js";
+import { oldestPendingSince } from "../store/deliveries.js";
+import { countUnder, indexOf } from "../store/reads.js";
+import { ANOMALIES, CANDIDATES } from "../store/steps.js";
+
+const MAX_SHOWN = 30;
+const MAX_ANOMALIES_READ = 200;
+const MAX_ANOMALIES_SHOWN = 5;
+const OLDEST_AMONG = 200;
+
+/** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
+/** @typedef {import("../store/database.js").Database} Database */
+
+/**
+ * @typedef {object} ConversationStatus
+ * @property {string} conversationId
+ * @property {string} title
+ * @property {string} phase
+ * @property {string | null} result
+ * @property {number} pages
+ * @property {number} confirmed
+ * @property {number} pending
+ * @property {number} progress 0 to 1
+ */
+
+/**
+ * @typedef {object} AccountStatus
+ * @property {string} channelAccountId
+ * @property {number} pending
+ * @property {number} awaiting
+ * @property {number} confirmed
+ * @property {number} rejected
+ * @property {number} anomalies
+ * @property {number | null} oldestPendingAtMs
+ * @property {number} conversations
+ * @property {number} completed
+ * @property {{code: string, conversationId: string, observedAtMs: number}[]} latestAnomalies
+ * @property {ConversationStatus[]} shown the ones that need attention first
+ */
+
+/**
+ * @param {Database} database
+ * @returns {Promise<AccountStatus[]>}
+ */
+export async function accountStatuses(database) {
+  const accounts = await knownAccounts(database);
+  return Promise.all(accounts.map((account) => accountStatus(database, account)));
+}
+
+/**
+ * @param {Database} database
+ * @param {string} account
+ * @returns {Promise<AccountStatus>}
+ */
+async function accountStatus(database, account) {
+  /** @type {CheckpointRecord[]} */
+  let worst = [];
+  let conversations = 0;
+  let completed = 0;
+  for await (const page of checkpointsOf(database, account)) {
+    conversations += page.length;
+    completed += page.filter((checkpoint) => checkpoint.phase === "completed").length;
+    worst = [...worst, ...page].sort(worstFirst).slice(0, MAX_SHOWN);
+  }
+  const [pending, awaiting, confirmed, rejected, oldestPendingAtMs, anomalies, shown] =
+    await Promise.all([
+      countCandidates(database, account, "pending_ack"),
+      countCandidates(database, account, "awaiting_anchor"),
+      countCandidates(database, account, "confirmed"),
+      countCandidates(database, account, "rejected"),
+      oldestPendingSince(database, account, OLDEST_AMONG),
+      anomalyStatus(database, account),
+      conversationStatuses(database, account, worst),
+    ]);
+  return {
+    channelAccountId: account,
+    pending,
+    awaiting,
+    confirmed,
+    rejected,
+    anomalies: anomalies.count,
+    latestAnomalies: anomalies.latest,
+    oldestPendingAtMs,
+    conversations,
+    completed,
+    shown,
+  };
+}
+
+/**
+ * @param {CheckpointRecord} left
+ * @param {CheckpointRecord} right
+ */
+function worstFirst(left, right) {
+  return rank(left) - rank(right) || right.lastObservedAtMs - left.lastObservedAtMs;
+}
+
+/** @param {CheckpointRecord} checkpoint */
+function rank(checkpoint) {
+  if (checkpoint.phase === "completed") return 4;
+  if (checkpoint.result === "no_valid_messages") return 3;
+  if (checkpoint.result !== null) return 0;
+  return checkpoint.phase === "paging" ? 1 : 2;
+}
+
+/**
+ * @param {Database} database
+ * @param {string} account
+ * @param {CheckpointRecord[]} checkpoints
+ * @returns {Promise<ConversationStatus[]>}
+ */
+async function conversationStatuses(database, account, checkpoints) {
+  const listed = await readBootstraps(
+    database,
+    checkpoints.map((checkpoint) => checkpoint.key),
+  );
+  const counts = await database.read([CANDIDATES], (transaction) =>
+    Promise.all(
+      checkpoints.map(async ({ conversationId }) => {
+        /** @param {string} status */
+        const count = (status) =>
+          countUnder(transaction, CANDIDATES, "by_account_conversation_status", [
+            account,
+            conversationId,
+            status,
+          ]);
+        const [pending, awaiting, confirmed] = await Promise.all([
+          count("pending_ack"),
+          count("awaiting_anchor"),
+          count("confirmed"),
+        ]);
+        return { pending: pending + awaiting, confirmed };
+      }),
+    ),
+  );
+  return checkpoints.map((checkpoint, index) => ({
+    conversationId: checkpoint.conversationId,
+    title: listed[index]?.title ?? checkpoint.conversationId,
+    phase: checkpoint.phase,
+    result: checkpoint.result,
+    pages: checkpoint.pages,
+    ...counts[index],
+    progress: progressOf(checkpoint, counts[index]),
+  }));
+}
+
+/**
+ * Half of the way is reading the history, half is having it confirmed. How long a history
+ * is nobody knows before its end, so its half is approached and never passed.
+ *
+ * @param {CheckpointRecord} checkpoint
+ * @param {{pending: number, confirmed: number}} counts
+ */
+function progressOf(checkpoint, counts) {
+  if (checkpoint.phase === "completed") return 1;
+  const total = counts.pending + counts.confirmed;
+  const sent = total === 0 ? 0 : counts.confirmed / total;
+  if (!checkpoint.historyComplete) {
+    return (0.5 * checkpoint.pages) / (checkpoint.pages + 3) + 0.2 * sent;
+  }
+  return checkpoint.result === "no_valid_messages" ? 1 : 0.5 + 0.45 * sent;
+}
+
+/**
+ * @param {Database} database
+ * @param {string} account
+ */
+function anomalyStatus(database, account) {
+  return database.read([ANOMALIES], async (transaction) => {
+    const index = indexOf(transaction, ANOMALIES, "by_account_conversation");
+    const range = IDBKeyRange.bound([account], [account, []]);
+    const [count, read] = await Promise.all([
+      done(index.count(range)),
+      done(index.getAll(range, MAX_ANOMALIES_READ)),
+    ]);
+    const latest = read
+      .sort((left, right) => right.observedAtMs - left.observedAtMs)
+      .slice(0, MAX_ANOMALIES_SHOWN)
+      .map(({ code, conversationId, observedAtMs }) => ({
+        code,
+        conversationId,
+        observedAtMs,
+      }));
+    return { count, latest };
+  });
+}

@@ -1,0 +1,194 @@
+// The content observer: takes what the bridge saw and hands it to the service worker, again
+// and again until the worker says that it is stored; carries the worker's questions to the
+// bridge. One file, imports nothing. It keeps nothing but a bounded queue: what is lost with
+// the page is found by the next scan of the history.
+
+(() => {
+  "use strict";
+
+  const FROM_PAGE = "bright:from-page";
+  const TO_PAGE = "bright:to-page";
+  const MAX_QUEUED = 2_000;
+  const MAX_QUEUED_CHARACTERS = 32_000_000;
+  const RETRY_BASE_MS = 200;
+  const RETRY_CAP_MS = 5_000;
+  const ORPHAN_LOOK_MS = 2_000;
+
+  const pageId = crypto.randomUUID();
+  /** @type {string[]} JSON texts of observed batches, oldest first */
+  const queue = [];
+  let queuedCharacters = 0;
+  let lost = 0;
+  let sending = false;
+  let failures = 0;
+  /** @type {string | null} JSON text of what the page is */
+  let hello = null;
+  let helloTold = true;
+  /** @type {Map<string, (response: unknown) => void>} */
+  const asked = new Map();
+
+  /** False once the extension was updated or removed under this page. */
+  const isAttached = () => chrome.runtime?.id !== undefined;
+
+  /**
+   * @param {string} kind
+   * @param {Record<string, unknown>} [fields]
+   */
+  function tellPage(kind, fields = {}) {
+    const detail = JSON.stringify({ kind, ...fields });
+    window.dispatchEvent(new CustomEvent(TO_PAGE, { detail }));
+  }
+
+  /**
+   * @param {string} type
+   * @param {string} body
+   * @returns {Promise<any>} the worker's answer; throws when the worker died before it
+   */
+  function tellWorker(type, body) {
+    return chrome.runtime.sendMessage({ type, pageId, body });
+  }
+
+  /** Sends what waits, one after the other, in the order in which it was seen. */
+  async function drain() {
+    if (sending) return;
+    sending = true;
+    try {
+      while (isAttached() && (!helloTold || queue.length > 0)) {
+        const stored = await sendNext();
+        failures = stored ? 0 : failures + 1;
+        if (failures > 0) await pause(retryDelay());
+        else if (queue.length === 0) showNotice(null);
+      }
+    } finally {
+      sending = false;
+    }
+  }
+
+  /** @returns {Promise<boolean>} */
+  async function sendNext() {
+    try {
+      if (!helloTold && hello !== null) {
+        helloTold = true;
+        const answer = await tellWorker("page.hello", hello);
+        helloTold &&= answer?.known === true;
+        return helloTold;
+      }
+      const answer = await tellWorker("page.observed", queue[0]);
+      if (answer?.stored !== true) return false;
+      queuedCharacters -= queue[0].length;
+      queue.shift();
+      return true;
+    } catch {
+      return false; // the worker died on the way: nothing is known, so it goes again
+    }
+  }
+
+  function retryDelay() {
+    const bound = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** Math.min(failures, 10));
+    return bound / 2 + (Math.random() * bound) / 2;
+  }
+
+  /** @param {number} milliseconds */
+  function pause(milliseconds) {
+    return new Promise((resolve) => setTimeout(resolve, milliseconds));
+  }
+
+  /** @param {string} body */
+  function enqueue(body) {
+    const full =
+      queue.length >= MAX_QUEUED ||
+      queuedCharacters + body.length > MAX_QUEUED_CHARACTERS;
+    if (full) {
+      lost += 1;
+      showNotice("noticeQueueFull");
+      return;
+    }
+    queue.push(body);
+    queuedCharacters += body.length;
+    void drain();
+  }
+
+  /**
+   * @param {string} kind
+   * @param {any} body
+   */
+  function fromPage(kind, body) {
+    if (kind === "ready") return tellPage("listening");
+    if (kind === "observed") return enqueue(JSON.stringify(body));
+    if (kind === "dropped") {
+      lost += body.count;
+      return;
+    }
+    if (kind === "account") {
+      hello = JSON.stringify({ ...body, lost });
+      helloTold = false;
+      return void drain();
+    }
+    if (kind === "answer") {
+      asked.get(body.id)?.(body);
+      asked.delete(body.id);
+    }
+  }
+
+  /**
+   * Says in the page what its user should know; null takes it away.
+   *
+   * @param {string | null} messageName
+   */
+  function showNotice(messageName) {
+    const id = "bright-notice";
+    document.getElementById(id)?.remove();
+    if (messageName === null || !document.documentElement) return;
+    const host = document.createElement("div");
+    host.id = id;
+    host.dataset.notice = messageName;
+    const root = host.attachShadow({ mode: "open" });
+    const box = document.createElement("div");
+    box.setAttribute("role", "status");
+    box.textContent = noticeText(messageName);
+    box.style.cssText =
+      "position:fixed;right:16px;bottom:16px;z-index:2147483647;max-width:320px;" +
+      "padding:10px 14px;border-radius:8px;font:13px/1.4 system-ui,sans-serif;" +
+      "background:#7a1f1f;color:#fff;box-shadow:0 4px 16px #0006";
+    root.append(box);
+    document.documentElement.append(host);
+  }
+
+  const orphanText = chrome.i18n.getMessage("noticeOrphan"); // asked while it can be
+
+  /** @param {string} messageName */
+  function noticeText(messageName) {
+    return messageName === "noticeOrphan"
+      ? orphanText
+      : chrome.i18n.getMessage(messageName);
+  }
+
+  window.addEventListener(FROM_PAGE, (event) => {
+    if (!isAttached()) return;
+    const { kind, body } = JSON.parse(/** @type {CustomEvent} */ (event).detail);
+    fromPage(kind, body);
+  });
+
+  chrome.runtime.onMessage.addListener((message, _sender, respond) => {
+    if (message?.to !== "page") return undefined;
+    const id = crypto.randomUUID();
+    asked.set(id, (response) => respond({ pageId, .../** @type {any} */ (response) }));
+    tellPage(message.kind, { id, body: message.body ?? {} });
+    return true; // the answer comes later
+  });
+
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted || hello === null) return;
+    helloTold = false; // back from the browser's page cache
+    void drain();
+  });
+
+  const orphanLook = setInterval(() => {
+    if (isAttached()) return;
+    clearInterval(orphanLook);
+    queue.length = 0;
+    showNotice("noticeOrphan");
+  }, ORPHAN_LOOK_MS);
+
+  tellPage("listening");
+})();

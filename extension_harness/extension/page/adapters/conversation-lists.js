@@ -1,0 +1,187 @@
+// Surfaces: the page's conversation lists. They say which conversations there are and when
+// each was last active, and they hold what the older history call wants to know. The
+// encrypted ids and tokens among that stay here, in the page.
+
+(() => {
+  "use strict";
+
+  /** @type {BrightPage} */
+  const bright = /** @type {any} */ (window)[Symbol.for("bright.page")];
+  const { first, isObject, conversationId, timeMs } = bright.fields;
+
+  const MAX_CONVERSATIONS = 20_000;
+  const PAGE = 100;
+  const MAX_PAGES = 200;
+  const DAY_MS = 86_400_000;
+
+  /** @type {Map<string, Record<string, any>>} */
+  const known = new Map();
+
+  /** @param {any} row */
+  function activity(row) {
+    const latest = row.latestMessage ?? row.lastMsg ?? {};
+    const times = [
+      latest.sendTime,
+      latest.gmtChatLong,
+      latest.gmtChat,
+      latest.message?.sendTime,
+      latest.time,
+      row.lastContactTimeLong,
+      row.lastContactTime,
+      row.lastMessageTime,
+      row.modifyTime,
+    ];
+    for (const each of times) {
+      const time = timeMs(each);
+      if (time !== undefined) return time;
+    }
+    return null;
+  }
+
+  /**
+   * The page's own spelling goes back into its own calls, made whole.
+   *
+   * @param {string} cid
+   */
+  function wholeCid(cid) {
+    const bare = cid.replace(/@icbu$/, "");
+    return `${bare.includes("#") ? bare : `${bare}#11011`}@icbu`;
+  }
+
+  /** @param {any} row */
+  function take(row) {
+    if (!isObject(row)) return;
+    const cid = first(row.cid, row.conversationCode, row.conversationId);
+    const id = conversationId(cid);
+    if (id === undefined || typeof cid !== "string") return;
+    const contact = row.contact ?? row.conversationContent?.contact ?? {};
+    bright.messages.rememberOwn(row.selfAliId);
+    bright.messages.rememberOwn(row.owner);
+    const before = known.get(id) ?? {};
+    if (!known.has(id) && known.size >= MAX_CONVERSATIONS) return;
+    const time = activity(row);
+    known.set(id, {
+      cid: before.cid ?? wholeCid(cid),
+      latestMessageAtMs: Math.max(time ?? 0, before.latestMessageAtMs ?? 0) || null,
+      title: first(
+        contact.name,
+        row.name,
+        row.contactNick,
+        row.buyerName,
+        row.companyName,
+        before.title,
+      ),
+      accountId: first(
+        contact.accountId,
+        row.accountId,
+        row.contactAccountId,
+        before.accountId,
+      ),
+      accountIdEncrypt: first(
+        contact.accountIdEncrypt,
+        row.accountIdEncrypt,
+        row.encryptContactAccountId,
+        row.contactAccountIdEncrypt,
+        before.accountIdEncrypt,
+      ),
+      aliId: first(contact.aliId, row.aliId, row.contactAliId, before.aliId),
+      aliIdEncrypt: first(
+        contact.aliIdEncrypt,
+        row.aliIdEncrypt,
+        row.encryptContactAliId,
+        before.aliIdEncrypt,
+      ),
+      chatToken: first(contact.chatToken, row.chatToken, before.chatToken),
+      selfAliId: first(row.selfAliId, row.owner?.aliId, before.selfAliId),
+    });
+  }
+
+  /** @param {any} answer */
+  function takeUnread(answer) {
+    const list = answer?.data?.list;
+    if (Array.isArray(list)) list.forEach(take);
+  }
+
+  /** Lists that lie in the page, each there or not. */
+  function takeGlobals() {
+    const page = /** @type {any} */ (window);
+    for (const list of [
+      page.__VMFsConv__cache__,
+      page.__conversationListFullData__,
+      Object.values(page.__conversationListData__ ?? {}),
+    ]) {
+      if (Array.isArray(list)) list.forEach(take);
+    }
+  }
+
+  /** @returns {any} */
+  function service() {
+    const page = /** @type {any} */ (window);
+    const factory = page.IcbuIM?.IMBaaSSDK?.default ?? page._imBaaSSDK ?? page._imsdk;
+    try {
+      const made =
+        factory?.getConversationServiceV2?.() ?? factory?.getConversationService?.();
+      return typeof made?.getConversationListByPagination === "function"
+        ? made
+        : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * Walks the SDK's list. It moves while it is walked, so a page may bring rows again;
+   * a page that brings no further cursor ends it.
+   *
+   * @param {number} timeoutMs
+   */
+  async function takeSdk(timeoutMs) {
+    const conversations = service();
+    if (conversations === undefined) return;
+    let cursor = Date.now() + DAY_MS;
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const answer = await bright.within(
+        Promise.resolve(
+          conversations.getConversationListByPagination({ cursor, count: PAGE }),
+        ),
+        timeoutMs,
+        "the page's conversation list",
+      );
+      const found =
+        [answer, answer?.data, answer?.result, answer?.object].find((each) =>
+          Array.isArray(each?.list),
+        ) ?? {};
+      (found.list ?? []).forEach(take);
+      const next = Number(found.nextCursor);
+      if (!found.hasMore || !Number.isFinite(next) || next >= cursor) return;
+      cursor = next;
+    }
+  }
+
+  bright.adapters.conversationLists = {
+    take: (rows) => {
+      if (Array.isArray(rows)) rows.forEach(take);
+    },
+    takeUnread,
+    handles: (id) => known.get(id) ?? {},
+    async read(timeoutMs) {
+      takeGlobals();
+      const asked = [
+        takeSdk(timeoutMs),
+        bright.http.get("/message/manager/unread.htm", timeoutMs).then(takeUnread),
+      ];
+      const outcomes = await Promise.allSettled(asked);
+      const failed = outcomes.find((each) => each.status === "rejected");
+      // One source that answers is enough; none at all is worth saying.
+      if (known.size === 0 && failed) throw failed.reason;
+      return Array.from(known, ([id, row]) => {
+        /** @type {BrightListed} */
+        const listed = { conversationId: id, latestMessageAtMs: row.latestMessageAtMs };
+        if (typeof row.title === "string") {
+          listed.title = bright.text.storable(row.title).slice(0, 200).toWellFormed();
+        }
+        return listed;
+      });
+    },
+  };
+})();

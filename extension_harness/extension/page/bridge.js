@@ -1,0 +1,183 @@
+// Last of the page's scripts: carries between the page's surfaces and the content observer
+// over window events whose detail is one JSON text. It keeps what it sees until the
+// observer listens, bounded, and answers the extension's questions about the page.
+
+(() => {
+  "use strict";
+
+  const registry = Symbol.for("bright.page");
+  /** @type {BrightPage} */
+  const bright = /** @type {any} */ (window)[registry];
+  delete (/** @type {any} */ (window)[registry]);
+
+  const TO_EXTENSION = "bright:from-page";
+  const TO_PAGE = "bright:to-page";
+  const MAX_EARLY = 2_000;
+  const ACCOUNT_POLL_MS = 250;
+  /** A surface that failed is left alone for so long. */
+  const SURFACE_REST_MS = 60_000;
+
+  /** @type {{conversationId: string | null, rows: BrightObservation[]}[]} */
+  const early = [];
+  let dropped = 0;
+  let observerListens = false;
+  /** @type {string | undefined} */
+  let toldAccount;
+  /** @type {Map<string, number>} */
+  const resting = new Map();
+
+  /**
+   * @param {string} kind
+   * @param {Record<string, unknown>} body
+   */
+  function tell(kind, body) {
+    const detail = JSON.stringify({ kind, body });
+    window.dispatchEvent(new CustomEvent(TO_EXTENSION, { detail }));
+  }
+
+  /** What is worth telling waits for the observer and for the account's id. */
+  function flush() {
+    const account = bright.messages.account();
+    if (!observerListens || account === undefined) return;
+    if (account !== toldAccount) {
+      toldAccount = account;
+      tell("account", { channelAccountId: account, route: location.hash });
+    }
+    while (early.length > 0) {
+      const { conversationId, rows } = /** @type {typeof early[number]} */ (
+        early.shift()
+      );
+      tell("observed", { channelAccountId: account, conversationId, rows });
+    }
+    if (dropped > 0) {
+      tell("dropped", { count: dropped });
+      dropped = 0;
+    }
+  }
+
+  /** @type {(conversationId: string | null, rows: BrightObservation[]) => void} */
+  function seen(conversationId, rows) {
+    if (early.length >= MAX_EARLY) {
+      early.shift();
+      dropped += 1; // the next scan of the history finds it again
+    }
+    early.push({ conversationId, rows: /** @type {any} */ (safe(rows)) });
+    flush();
+  }
+
+  /**
+   * A copy that JSON can carry, taken now, because the page may change its objects.
+   *
+   * @param {BrightObservation[]} rows
+   */
+  function safe(rows) {
+    return rows.map((row) => {
+      try {
+        return JSON.parse(JSON.stringify(row));
+      } catch {
+        const { raw: _raw, ...rest } = row;
+        return JSON.parse(JSON.stringify(rest));
+      }
+    });
+  }
+
+  /**
+   * One page of history through the best surface that answers. A first page without rows
+   * is believed only when every surface says so.
+   *
+   * @param {BrightHistoryAsk} ask
+   */
+  async function history(ask) {
+    const { sdkHistory, listRecentMessage, chatMessageList } = bright.adapters;
+    const surfaces = [sdkHistory, listRecentMessage, chatMessageList].filter(
+      (surface) => surface.available(),
+    );
+    const rested = surfaces.filter(
+      (surface) => (resting.get(surface.name) ?? 0) <= Date.now(),
+    );
+    /** @type {BrightHistoryPage | null} */
+    let empty = null;
+    /** @type {unknown} */
+    let fault = null;
+    for (const surface of rested.length > 0 ? rested : surfaces) {
+      try {
+        const page = await surface.ask(ask);
+        if (page.observations.length > 0 || ask.cursor !== null) return told(page);
+        empty ??= page;
+      } catch (error) {
+        fault = error;
+        resting.set(surface.name, Date.now() + SURFACE_REST_MS);
+      }
+    }
+    if (empty !== null) return told(empty);
+    throw (
+      fault ?? new bright.PageFault("page_no_surface", "the page offers no history")
+    );
+  }
+
+  /** @param {BrightHistoryPage} page */
+  function told(page) {
+    return { ...page, observations: safe(page.observations) };
+  }
+
+  /**
+   * @param {string} kind
+   * @param {any} body
+   * @returns {Promise<Record<string, unknown>>}
+   */
+  async function answerTo(kind, body) {
+    const channelAccountId = bright.messages.account();
+    if (kind === "describe") {
+      return { channelAccountId: channelAccountId ?? null, route: location.hash };
+    }
+    if (channelAccountId === undefined) {
+      throw new bright.PageFault(
+        "account_unknown",
+        "the page does not say whose it is",
+      );
+    }
+    if (body.channelAccountId !== channelAccountId) {
+      throw new bright.PageFault(
+        "account_changed",
+        "the page belongs to another account",
+      );
+    }
+    if (kind === "conversations") {
+      const conversations = await bright.adapters.conversationLists.read(
+        body.timeoutMs,
+      );
+      return { channelAccountId, conversations };
+    }
+    if (kind === "history") return { channelAccountId, page: await history(body) };
+    throw new bright.PageFault("unknown_request", `the bridge knows no ${kind}`);
+  }
+
+  window.addEventListener(TO_PAGE, (event) => {
+    const { kind, id, body } = JSON.parse(/** @type {CustomEvent} */ (event).detail);
+    if (kind === "listening") {
+      observerListens = true;
+      return flush();
+    }
+    answerTo(kind, body).then(
+      (answer) => tell("answer", { id, answer }),
+      (error) =>
+        tell("answer", {
+          id,
+          error: {
+            code: error?.code ?? "page_failed",
+            message: String(error?.message),
+          },
+        }),
+    );
+  });
+
+  bright.taps.install(seen);
+  // The account's id stands in the page's HTML, which comes after this script; and a page
+  // may change whose it is.
+  setInterval(flush, ACCOUNT_POLL_MS);
+  window.addEventListener("hashchange", () => {
+    toldAccount = undefined;
+    flush();
+  });
+  tell("ready", {});
+})();

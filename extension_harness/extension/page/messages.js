@@ -1,0 +1,153 @@
+// One row of any surface into one observation in the normal form. A surface says where it
+// keeps what; everything that is the same on all of them is here.
+
+(() => {
+  "use strict";
+
+  /** @type {BrightPage} */
+  const bright = /** @type {any} */ (window)[Symbol.for("bright.page")];
+  const { isObject, first, messageId, conversationId, personId, timeMs } =
+    bright.fields;
+
+  /** Ids that speak for the seller: the account's own and its sub-accounts'. */
+  const ownIds = new Set();
+
+  /** @returns {string | undefined} */
+  function account() {
+    return personId(/** @type {any} */ (window).aliId);
+  }
+
+  /** @param {unknown} value */
+  function rememberOwn(value) {
+    const id = personId(value);
+    if (id !== undefined && ownIds.size < 1_000) ownIds.add(id);
+  }
+
+  /**
+   * @param {any} row
+   * @returns {Record<string, any>} the row's extension, opened; {} when it is malformed
+   */
+  function extensionOf(row) {
+    const extension = bright.content.opened(row?.extension);
+    return isObject(extension) ? extension : {};
+  }
+
+  /**
+   * @param {unknown} value
+   * @param {boolean} html
+   */
+  function textOf(value, html) {
+    const plain = isObject(value) ? first(value.text, value.content) : value;
+    if (plain === undefined || plain === null) return "";
+    const text = String(plain);
+    return html ? bright.text.fromHtml(text) : bright.text.storable(text);
+  }
+
+  /**
+   * @param {unknown} value object or JSON text
+   * @param {boolean} html
+   */
+  function quoteOf(value, html) {
+    const quote = bright.content.opened(value);
+    if (!isObject(quote)) return undefined;
+    const id = messageId(first(quote.messageId, quote.msgId));
+    if (id === undefined) return undefined;
+    const text = first(quote.content, quote.contentDisplay);
+    return text === undefined
+      ? { messageId: id }
+      : { messageId: id, text: textOf(text, html) };
+  }
+
+  /**
+   * @param {any} row
+   * @param {BrightSurface} surface
+   */
+  function kindAndContent(row, surface) {
+    const numbers = surface.kindNumbers(row);
+    const byNumber = bright.content.kindOf(numbers, row.cardType);
+    if (byNumber === "text" || byNumber === "system") {
+      return { kind: byNumber, text: textOf(surface.text(row), surface.html) };
+    }
+    const body = surface.body(row);
+    const inner = bright.content.opened(body);
+    const cardType = first(row.cardType, isObject(inner) ? inner.cardType : undefined);
+    const kind = bright.content.kindOf(numbers, cardType);
+    if (kind === "unknown" && isSystem(row, numbers, cardType)) {
+      return { kind: "system", text: textOf(surface.text(row), surface.html) };
+    }
+    return { kind, content: bright.content.kept(kind, body) };
+  }
+
+  /**
+   * @param {any} row
+   * @param {unknown[]} numbers
+   * @param {unknown} cardType
+   */
+  function isSystem(row, numbers, cardType) {
+    return first(cardType, ...numbers) === undefined && Number(row.type) === 2;
+  }
+
+  /**
+   * @param {any} row
+   * @param {BrightSurface} surface
+   */
+  function rawOf(row, surface) {
+    const info = extensionOf(row).basicMessageInfo;
+    const basic = bright.content.opened(info);
+    const flags = isObject(basic) ? basic : {};
+    return {
+      surface: surface.surface,
+      autoReply: String(first(row.autoReply, flags.autoReply)) === "true" || undefined,
+      systemMessage:
+        String(first(row.systemMessage, flags.systemMessage)) === "true" || undefined,
+    };
+  }
+
+  /**
+   * @param {unknown} row
+   * @param {BrightSurface} surface
+   * @param {{conversationId?: string, outbound?: boolean}} [asked]
+   * @returns {BrightObservation}
+   */
+  function observe(row, surface, asked = {}) {
+    if (!isObject(row)) {
+      return {
+        surface: surface.surface,
+        conversationId: asked.conversationId,
+        notAnObject: row === undefined ? "undefined" : row,
+      };
+    }
+    const id = messageId(surface.id(row));
+    const sender = personId(surface.sender(row));
+    const ownAccount = account();
+    const isOwn = sender !== undefined && (sender === ownAccount || ownIds.has(sender));
+    /** @type {BrightObservation} */
+    const seen = {
+      surface: surface.surface,
+      messageId: id,
+      conversationId: conversationId(surface.conversation(row)) ?? asked.conversationId,
+      senderId: sender,
+      direction:
+        asked.outbound || surface.saysOutbound(row) || isOwn ? "outbound" : "inbound",
+      sentAtMs: timeMs(surface.time(row)),
+    };
+    if (surface.recalled(row)) {
+      seen.kind = "recall";
+      if (id !== undefined) {
+        seen.messageId = `${id}:recall`;
+        seen.recall = { messageId: id };
+      }
+    } else {
+      Object.assign(seen, kindAndContent(row, surface));
+      const quote = quoteOf(surface.quote(row), surface.html);
+      if (quote) seen.quote = quote;
+    }
+    const whole =
+      id !== undefined && sender !== undefined && seen.sentAtMs !== undefined;
+    // Of a row that cannot be a fact everything is worth keeping; redacted before the write.
+    seen.raw = whole ? rawOf(row, surface) : { surface: surface.surface, row };
+    return seen;
+  }
+
+  bright.messages = { ownIds, account, rememberOwn, observe, extensionOf };
+})();

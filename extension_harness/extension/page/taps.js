@@ -1,0 +1,164 @@
+// Looks over the page's shoulder: answers to its own calls, and its event bus. Nothing is
+// held up or changed: the page gets the same answers and the same return values.
+
+(() => {
+  "use strict";
+
+  /** @type {BrightPage} */
+  const bright = /** @type {any} */ (window)[Symbol.for("bright.page")];
+  const { adapters, fields, http } = bright;
+
+  const POLL_MS = 500;
+  const FAST_POLLS = 40;
+  const SLOW_POLL_MS = 5_000;
+  const UNREAD = "/message/manager/unread.htm";
+  const histories = [adapters.chatMessageList, adapters.listRecentMessage];
+
+  /** @typedef {(conversationId: string | null, rows: BrightObservation[]) => void} OnRows */
+
+  /**
+   * @param {string | URL} address
+   * @returns {string | null} the path when the answer is of interest
+   */
+  function interesting(address) {
+    try {
+      const url = new URL(address, location.href);
+      const watched =
+        url.pathname === UNREAD || histories.some((h) => h.path === url.pathname);
+      return watched ? url.pathname : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** @param {unknown} body what the page sent: the conversation that it asked for */
+  function askedConversation(body) {
+    try {
+      const form =
+        body instanceof URLSearchParams
+          ? body
+          : new URLSearchParams(String(body ?? ""));
+      const params = JSON.parse(form.get("params") ?? "{}");
+      return fields.conversationId(
+        fields.first(params.conversationId, params.cid, params.conversationCode),
+      );
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * @param {string} path
+   * @param {unknown} body
+   * @param {string} text
+   * @param {OnRows} onRows
+   */
+  function readAnswer(path, body, text, onRows) {
+    let answer;
+    try {
+      answer = http.readAnswer(text);
+    } catch {
+      return; // a login page or an error is the page's own affair
+    }
+    if (path === UNREAD) return adapters.conversationLists.takeUnread(answer);
+    const asked = askedConversation(body);
+    const history = histories.find((each) => each.path === path);
+    const page = history?.read(answer, asked);
+    if (page && page.observations.length > 0) onRows(asked ?? null, page.observations);
+  }
+
+  /** @param {OnRows} onRows */
+  function tapFetch(onRows) {
+    window.fetch = new Proxy(window.fetch, {
+      apply(target, self, args) {
+        const answered = Reflect.apply(target, self, args);
+        const [input, init] = args;
+        const address = input instanceof Request ? input.url : input;
+        const path = interesting(address);
+        if (path !== null) {
+          answered
+            .then((/** @type {Response} */ response) => response.clone().text())
+            .then((/** @type {string} */ text) =>
+              readAnswer(path, init?.body, text, onRows),
+            )
+            .catch(() => {}); // the page sees its own error
+        }
+        return answered;
+      },
+    });
+  }
+
+  /** @param {OnRows} onRows */
+  function tapXhr(onRows) {
+    /** @type {WeakMap<XMLHttpRequest, string>} */
+    const paths = new WeakMap();
+    XMLHttpRequest.prototype.open = new Proxy(XMLHttpRequest.prototype.open, {
+      apply(target, self, args) {
+        const path = interesting(args[1]);
+        if (path === null) paths.delete(self);
+        else paths.set(self, path);
+        return Reflect.apply(target, self, args);
+      },
+    });
+    XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+      apply(target, self, args) {
+        const path = paths.get(self);
+        if (path !== undefined) {
+          self.addEventListener("load", () => {
+            const text =
+              self.responseType === "json"
+                ? JSON.stringify(self.response)
+                : self.responseType === "" || self.responseType === "text"
+                  ? self.responseText
+                  : "";
+            readAnswer(path, args[0], text, onRows);
+          });
+        }
+        return Reflect.apply(target, self, args);
+      },
+    });
+  }
+
+  /**
+   * Wraps the emitter's emit as soon as there is one; the SDK comes late, and may be
+   * replaced, so the look is repeated.
+   *
+   * @param {OnRows} onRows
+   */
+  function tapEvents(onRows) {
+    /** @type {WeakSet<Function>} */
+    const ours = new WeakSet();
+    let polls = 0;
+    const look = () => {
+      const emitter = adapters.eventBus.emitter();
+      if (typeof emitter?.emit === "function" && !ours.has(emitter.emit)) {
+        const wrapped = new Proxy(emitter.emit, {
+          apply(target, self, args) {
+            try {
+              const [name, payload] = args;
+              if (adapters.eventBus.isMessageEvent(name)) {
+                onRows(null, adapters.eventBus.read(name, payload));
+              }
+            } catch {
+              // Whatever passes by here, the page must get its event.
+            }
+            return Reflect.apply(target, self, args);
+          },
+        });
+        ours.add(wrapped);
+        emitter.emit = wrapped;
+      }
+      polls += 1;
+      setTimeout(look, polls < FAST_POLLS ? POLL_MS : SLOW_POLL_MS);
+    };
+    look();
+  }
+
+  bright.taps = {
+    install(onRows) {
+      tapFetch(onRows);
+      tapXhr(onRows);
+      tapEvents(onRows);
+    },
+  };
+})();

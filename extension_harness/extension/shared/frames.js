@@ -1,0 +1,227 @@
+// The frames of /v1/extension as this side uses them (docs/wire-protocol.md): making what
+// is sent, reading what comes. Unknown fields are ignored; a frame that cannot be used
+// reads as null and changes nothing.
+
+export const SUBPROTOCOL = "bright.extension.v1";
+export const PROTOCOL_VERSION = 1;
+
+/**
+ * @typedef {object} Welcome
+ * @property {"welcome"} type
+ * @property {string} connectionId
+ * @property {string} storeId
+ * @property {number} heartbeatIntervalMs
+ * @property {number} authorizationVersion
+ * @property {string[]} accounts
+ * @property {{maxFrameBytes: number, maxBatchMessages: number, maxInFlightBatches: number}} limits
+ */
+
+/**
+ * @typedef {object} MessageResult
+ * @property {string | null} candidateKey
+ * @property {string} messageId
+ * @property {"confirmed" | "conflict" | "rejected" | "retry"} status
+ * @property {boolean} duplicate
+ * @property {number} [sequence]
+ * @property {string} [code]
+ */
+
+/**
+ * @typedef {object} ObservationAck
+ * @property {"observation.ack"} type
+ * @property {string | null} requestId
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {MessageResult[]} results
+ */
+
+/**
+ * @typedef {object} Anchor
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {string} latestMessageId
+ */
+
+/**
+ * @typedef {object} WsError
+ * @property {"ws.error"} type
+ * @property {string | null} requestId
+ * @property {string} code
+ * @property {string} message
+ * @property {boolean} retryable
+ * @property {string | null} channelAccountId
+ * @property {string | null} conversationId
+ */
+
+/**
+ * @typedef {Welcome | ObservationAck | WsError
+ *   | {type: "heartbeat.ack", authorizationVersion: number}
+ *   | {type: "page.registered", pageId: string}
+ *   | {type: "conversation.known", requestId: string,
+ *      conversations: {conversationId: string, anchor: {latestMessageId: string} | null}[]}
+ *   | {type: "anchor.snapshot", anchors: Anchor[]}
+ *   | {type: "binding.revoked", reason: string}
+ *   | {type: "command", commandId: string, name: string}
+ *   | {type: "keepalive"}} Incoming
+ */
+
+const STATUSES = new Set(["confirmed", "conflict", "rejected", "retry"]);
+
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, any>}
+ */
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+/** @param {unknown} value */
+function isText(value) {
+  return typeof value === "string" && value !== "";
+}
+
+/** @type {Record<string, (frame: Record<string, any>) => unknown>} */
+const READERS = {
+  welcome: readWelcome,
+  "observation.ack": readObservationAck,
+  "ws.error": readError,
+  "heartbeat.ack": (frame) =>
+    Number.isInteger(frame.authorizationVersion) ? frame : null,
+  "page.registered": (frame) => (isText(frame.pageId) ? frame : null),
+  "conversation.known": (frame) =>
+    isText(frame.requestId) && Array.isArray(frame.conversations)
+      ? { ...frame, conversations: frame.conversations.filter(isKnown) }
+      : null,
+  "anchor.snapshot": (frame) =>
+    Array.isArray(frame.anchors)
+      ? { ...frame, anchors: frame.anchors.filter(isAnchor) }
+      : null,
+  "binding.revoked": (frame) => ({ ...frame, reason: String(frame.reason) }),
+  command: (frame) => (isText(frame.commandId) ? frame : null),
+  keepalive: (frame) => frame,
+};
+
+/**
+ * @param {unknown} data a WebSocket message's data
+ * @returns {Incoming | null}
+ */
+export function readFrame(data) {
+  if (typeof data !== "string") return null;
+  /** @type {unknown} */
+  let frame;
+  try {
+    frame = JSON.parse(data);
+  } catch {
+    return null;
+  }
+  if (!isObject(frame) || typeof frame.type !== "string") return null;
+  const read = Object.hasOwn(READERS, frame.type) ? READERS[frame.type] : null;
+  return /** @type {Incoming | null} */ (read?.(frame) ?? null);
+}
+
+/** @param {Record<string, any>} frame */
+function readWelcome(frame) {
+  const limits = frame.limits;
+  const numbers = [
+    frame.heartbeatIntervalMs,
+    limits?.maxFrameBytes,
+    limits?.maxBatchMessages,
+    limits?.maxInFlightBatches,
+  ];
+  const isGood =
+    isText(frame.storeId) &&
+    numbers.every((each) => Number.isInteger(each) && each > 0) &&
+    Number.isInteger(frame.authorizationVersion) &&
+    Array.isArray(frame.accounts) &&
+    frame.accounts.every(isText);
+  return isGood ? frame : null;
+}
+
+/** @param {Record<string, any>} frame */
+function readObservationAck(frame) {
+  if (!isText(frame.channelAccountId) || !isText(frame.conversationId)) return null;
+  if (!Array.isArray(frame.results)) return null;
+  const results = frame.results.filter(isResult).map((result) => ({
+    ...result,
+    candidateKey: isText(result.candidateKey) ? result.candidateKey : null,
+  }));
+  return { ...frame, requestId: frame.requestId ?? null, results };
+}
+
+/** @param {unknown} result */
+function isResult(result) {
+  return isObject(result) && isText(result.messageId) && STATUSES.has(result.status);
+}
+
+/** @param {Record<string, any>} frame */
+function readError(frame) {
+  if (!isText(frame.code)) return null;
+  return {
+    ...frame,
+    requestId: frame.requestId ?? null,
+    message: String(frame.message ?? ""),
+    retryable: frame.retryable === true,
+    channelAccountId: frame.channelAccountId ?? null,
+    conversationId: frame.conversationId ?? null,
+  };
+}
+
+/** @param {unknown} known */
+function isKnown(known) {
+  if (!isObject(known) || !isText(known.conversationId)) return false;
+  return known.anchor === null || isText(known.anchor?.latestMessageId);
+}
+
+/** @param {unknown} anchor */
+function isAnchor(anchor) {
+  return (
+    isObject(anchor) &&
+    isText(anchor.channelAccountId) &&
+    isText(anchor.conversationId) &&
+    isText(anchor.latestMessageId)
+  );
+}
+
+/**
+ * The wire form of a stored message.
+ *
+ * @param {import("./records.js").CandidateRecord} candidate
+ * @param {import("./records.js").MessageRecord} message
+ */
+export function wireMessage(candidate, message) {
+  const { key: _key, channelAccountId: _account, ...rest } = message;
+  const { contentDigest: _digest, observedAtMs: _observed, ...content } = rest;
+  return { candidateKey: candidate.candidateKey, ...content };
+}
+
+/**
+ * Takes messages, in order, as long as they fit into one frame.
+ *
+ * @template T
+ * @param {{part: T, wire: object}[]} messages
+ * @param {object} envelope the frame without its messages
+ * @param {number} maxFrameBytes
+ * @returns {{frame: string, parts: T[], tooLarge: T | null}} `tooLarge`: the first message,
+ *     when it alone does not fit
+ */
+export function packBatch(messages, envelope, maxFrameBytes) {
+  const encoder = new TextEncoder();
+  const head = JSON.stringify({ ...envelope, messages: [] }).slice(0, -2);
+  let bytes = encoder.encode(head).length + 2;
+  /** @type {T[]} */
+  const parts = [];
+  /** @type {string[]} */
+  const texts = [];
+  for (const { part, wire } of messages) {
+    const text = JSON.stringify(wire);
+    const size = encoder.encode(text).length + 1;
+    if (bytes + size > maxFrameBytes) {
+      if (parts.length === 0) return { frame: "", parts: [], tooLarge: part };
+      break;
+    }
+    bytes += size;
+    parts.push(part);
+    texts.push(text);
+  }
+  return { frame: `${head}${texts.join(",")}]}`, parts, tooLarge: null };
+}

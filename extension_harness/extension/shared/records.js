@@ -1,0 +1,119 @@
+// The records of the durable store, named once. Types only; nothing runs here.
+
+/**
+ * A message in the normal form, as the page's adapters give it: nothing is certain yet.
+ *
+ * @typedef {object} Observation
+ * @property {string} surface which page surface it came through
+ * @property {unknown} [messageId]
+ * @property {unknown} [conversationId]
+ * @property {unknown} [senderId]
+ * @property {unknown} [direction]
+ * @property {unknown} [sentAtMs]
+ * @property {unknown} [kind]
+ * @property {unknown} [text]
+ * @property {unknown} [content]
+ * @property {unknown} [quote]
+ * @property {unknown} [recall]
+ * @property {unknown} [raw]
+ * @property {unknown} [notAnObject] set where a message should be and something else was
+ */
+
+/**
+ * What a message is; equal content is equal in all of these.
+ *
+ * @typedef {object} MessageContent
+ * @property {string} messageId
+ * @property {string} conversationId
+ * @property {string} senderId
+ * @property {"inbound" | "outbound"} direction
+ * @property {number} sentAtMs
+ * @property {string} kind
+ * @property {string} [text]
+ * @property {Record<string, unknown>} [content]
+ * @property {{messageId: string, text?: string}} [quote]
+ * @property {{messageId: string}} [recall]
+ */
+
+/**
+ * A message fact; key: `messageKey`.
+ *
+ * @typedef {MessageContent & {
+ *   key: string,
+ *   channelAccountId: string,
+ *   contentDigest: string,
+ *   observedAtMs: number,
+ *   raw?: Record<string, unknown>,
+ * }} MessageRecord
+ */
+
+/** @typedef {"awaiting_anchor" | "pending_ack" | "confirmed" | "anomaly" | "rejected"} CandidateStatus */
+
+/**
+ * The upload state of one fact (OT-06); key: `candidateKey`.
+ *
+ * @typedef {object} CandidateRecord
+ * @property {string} candidateKey
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {string} messageId
+ * @property {number} sentAtMs
+ * @property {CandidateStatus} status
+ * @property {number} observedAtMs
+ * @property {number} [confirmedAtMs]
+ * @property {number} [sequence] the server's own, where it gave one
+ * @property {string} [code] why it was rejected
+ */
+
+/**
+ * Where a conversation stands (OT-05); key: `conversationKey`.
+ *
+ * @typedef {object} CheckpointRecord
+ * @property {string} key
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {"paging" | "uploading" | "completed"} phase
+ * @property {"full" | "incremental"} syncMode
+ * @property {"none" | "awaiting" | "met" | "not_found"} anchorState
+ * @property {string | null} anchorMessageId the local anchor: proven by a snapshot
+ * @property {number | null} pageTimeStamp cursor that the last stored page was asked with
+ * @property {number | null} nextTimeStamp cursor of the next page; null: from the newest
+ * @property {boolean} historyComplete
+ * @property {string | null} latestMessageId newest confirmed message
+ * @property {string | null} latestCandidateKey its candidate
+ * @property {number | null} latestMessageAtMs from the conversation list alone
+ * @property {number | null} scannedActivityMs activity time that the last scan covers
+ * @property {boolean} completionSent
+ * @property {number} lastObservedAtMs
+ * @property {string | null} result why the conversation is not going on, or how it ended
+ * @property {number} pages pages of history stored so far
+ */
+
+/**
+ * An observation that cannot be a fact (OT-32); its key is a digest, so that the same one
+ * seen again stays one.
+ *
+ * @typedef {object} AnomalyRecord
+ * @property {string} key
+ * @property {string} channelAccountId
+ * @property {string} conversationId "" where the observation names none
+ * @property {string} code
+ * @property {string | null} messageId
+ * @property {string} surface
+ * @property {number} observedAtMs
+ * @property {unknown} observed what was seen, redacted and cut to a bound
+ */
+
+/**
+ * A conversation as the list gave it; key: `conversationKey`.
+ *
+ * @typedef {object} BootstrapRecord
+ * @property {string} key
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {number | null} latestMessageAtMs
+ * @property {string} [title]
+ * @property {number} listedAtMs
+ */
+
+export {};

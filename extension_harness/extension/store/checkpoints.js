@@ -1,0 +1,238 @@
+// Checkpoints and bootstraps: where each conversation stands, and what the list said of it.
+
+import { conversationKey } from "../shared/keys.js";
+import { done } from "./database.js";
+import { countUnder, indexOf, pageUnder } from "./reads.js";
+import { BOOTSTRAPS, CANDIDATES, CHECKPOINTS } from "./steps.js";
+
+/** Checkpoints read at a time. */
+const PAGE = 200;
+/** Accounts of one installation that are looked after. */
+const MAX_ACCOUNTS = 50;
+
+/** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
+/** @typedef {import("../shared/records.js").BootstrapRecord} BootstrapRecord */
+/** @typedef {import("./database.js").Database} Database */
+
+/**
+ * @param {string} channelAccountId
+ * @param {string} conversationId
+ * @returns {CheckpointRecord} of a conversation just met: full, from the newest (OT-40)
+ */
+function newCheckpoint(channelAccountId, conversationId) {
+  return {
+    key: conversationKey(channelAccountId, conversationId),
+    channelAccountId,
+    conversationId,
+    phase: "paging",
+    syncMode: "full",
+    anchorState: "none",
+    anchorMessageId: null,
+    pageTimeStamp: null,
+    nextTimeStamp: null,
+    historyComplete: false,
+    latestMessageId: null,
+    latestCandidateKey: null,
+    latestMessageAtMs: null,
+    scannedActivityMs: null,
+    completionSent: false,
+    lastObservedAtMs: 0,
+    result: null,
+    pages: 0,
+  };
+}
+
+/**
+ * Reads, changes and writes one checkpoint inside a transaction; makes it when missing.
+ *
+ * @param {IDBTransaction} transaction
+ * @param {string} channelAccountId
+ * @param {string} conversationId
+ * @param {(before: CheckpointRecord) => CheckpointRecord} change
+ * @returns {Promise<CheckpointRecord>} as written
+ */
+export async function changeCheckpoint(
+  transaction,
+  channelAccountId,
+  conversationId,
+  change,
+) {
+  const store = transaction.objectStore(CHECKPOINTS);
+  const key = conversationKey(channelAccountId, conversationId);
+  const before = await done(store.get(key));
+  const after = change(before ?? newCheckpoint(channelAccountId, conversationId));
+  store.put(after);
+  return after;
+}
+
+/**
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @param {string} conversationId
+ * @returns {Promise<CheckpointRecord | undefined>}
+ */
+export function readCheckpoint(database, channelAccountId, conversationId) {
+  const key = conversationKey(channelAccountId, conversationId);
+  return database.read([CHECKPOINTS], (transaction) =>
+    done(transaction.objectStore(CHECKPOINTS).get(key)),
+  );
+}
+
+/**
+ * Changes one existing checkpoint; nothing happens when there is none.
+ *
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @param {string} conversationId
+ * @param {(before: CheckpointRecord) => CheckpointRecord | null} change null: leave it
+ * @returns {Promise<CheckpointRecord | null>} as written
+ */
+export function updateCheckpoint(database, channelAccountId, conversationId, change) {
+  const key = conversationKey(channelAccountId, conversationId);
+  return database.write([CHECKPOINTS], async (transaction) => {
+    const store = transaction.objectStore(CHECKPOINTS);
+    const before = await done(store.get(key));
+    const after = before === undefined ? null : change(before);
+    if (after !== null) store.put(after);
+    return after;
+  });
+}
+
+/**
+ * @typedef {object} ListedConversation
+ * @property {string} conversationId
+ * @property {number | null} latestMessageAtMs
+ * @property {string} [title]
+ */
+
+/**
+ * Takes a part of the conversation list over: bootstraps, and the activity times that only
+ * the list may give (OT-05). The activity time never moves backwards.
+ *
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @param {ListedConversation[]} conversations at most a few hundred
+ * @param {number} listedAtMs
+ * @returns {Promise<void>}
+ */
+export function takeList(database, channelAccountId, conversations, listedAtMs) {
+  return database.write([BOOTSTRAPS, CHECKPOINTS], async (transaction) => {
+    const bootstraps = transaction.objectStore(BOOTSTRAPS);
+    await Promise.all(
+      conversations.map((listed) => {
+        /** @type {BootstrapRecord} */
+        const bootstrap = {
+          key: conversationKey(channelAccountId, listed.conversationId),
+          channelAccountId,
+          ...listed,
+          listedAtMs,
+        };
+        bootstraps.put(bootstrap);
+        return changeCheckpoint(
+          transaction,
+          channelAccountId,
+          listed.conversationId,
+          (before) => ({
+            ...before,
+            latestMessageAtMs: later(
+              before.latestMessageAtMs,
+              listed.latestMessageAtMs,
+            ),
+          }),
+        );
+      }),
+    );
+  });
+}
+
+/**
+ * @param {number | null} left
+ * @param {number | null} right
+ */
+function later(left, right) {
+  if (left === null || right === null) return left ?? right;
+  return Math.max(left, right);
+}
+
+/**
+ * Every checkpoint of an account, a bounded page at a time, each page in a transaction of
+ * its own.
+ *
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @returns {AsyncGenerator<CheckpointRecord[]>}
+ */
+export async function* checkpointsOf(database, channelAccountId) {
+  /** @type {string | null} */
+  let after = null;
+  for (;;) {
+    const start = after;
+    /** @type {CheckpointRecord[]} */
+    const page = await database.read([CHECKPOINTS], (transaction) =>
+      pageUnder(transaction, CHECKPOINTS, "by_account", channelAccountId, {
+        after: start,
+        limit: PAGE,
+      }),
+    );
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+    after = page[page.length - 1].key;
+  }
+}
+
+/**
+ * Bootstraps by primary key, in the order asked; undefined where the list never had one.
+ *
+ * @param {Database} database
+ * @param {string[]} keys
+ * @returns {Promise<(BootstrapRecord | undefined)[]>}
+ */
+export function readBootstraps(database, keys) {
+  return database.read([BOOTSTRAPS], (transaction) => {
+    const store = transaction.objectStore(BOOTSTRAPS);
+    return Promise.all(keys.map((key) => done(store.get(key))));
+  });
+}
+
+/**
+ * The accounts that have any conversation here.
+ *
+ * @param {Database} database
+ * @returns {Promise<string[]>}
+ */
+export function knownAccounts(database) {
+  return database.read([CHECKPOINTS], (transaction) => {
+    const index = indexOf(transaction, CHECKPOINTS, "by_account");
+    const request = index.openKeyCursor(null, "nextunique");
+    return new Promise((resolve, reject) => {
+      /** @type {string[]} */
+      const accounts = [];
+      request.onerror = () => reject(request.error);
+      request.onsuccess = () => {
+        const cursor = request.result;
+        if (cursor === null || accounts.length >= MAX_ACCOUNTS) {
+          return resolve(accounts);
+        }
+        accounts.push(String(cursor.key));
+        cursor.continue();
+      };
+    });
+  });
+}
+
+/**
+ * How many candidates of an account are in one state.
+ *
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @param {import("../shared/records.js").CandidateStatus} status
+ * @returns {Promise<number>}
+ */
+export function countCandidates(database, channelAccountId, status) {
+  return database.read([CANDIDATES], (transaction) =>
+    countUnder(transaction, CANDIDATES, "by_account_status", [
+      channelAccountId,
+      status,
+    ]),
+  );
+}

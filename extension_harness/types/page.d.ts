@@ -1,0 +1,111 @@
+// The hidden registry that the classic scripts of page/ share, file by file.
+
+interface BrightObservation {
+  surface: string;
+  [field: string]: unknown;
+}
+
+interface BrightSurface {
+  surface: string;
+  html: boolean;
+  id(row: any): unknown;
+  conversation(row: any): unknown;
+  time(row: any): unknown;
+  sender(row: any): unknown;
+  saysOutbound(row: any): boolean;
+  kindNumbers(row: any): unknown[];
+  text(row: any): unknown;
+  body(row: any): unknown;
+  quote(row: any): unknown;
+  recalled(row: any): boolean;
+}
+
+interface BrightHistoryPage {
+  surface: string;
+  observations: BrightObservation[];
+  reportedNext: number | null;
+  hasMore: boolean | null;
+}
+
+interface BrightHistoryAsk {
+  conversationId: string;
+  cursor: number | null;
+  count: number;
+  timeoutMs: number;
+}
+
+interface BrightListed {
+  conversationId: string;
+  latestMessageAtMs: number | null;
+  title?: string;
+}
+
+interface BrightPage {
+  PageFault: new (code: string, message: string) => Error & { code: string };
+  text: {
+    storable(text: string): string;
+    fromHtml(html: string): string;
+    deepStorable(value: unknown): unknown;
+  };
+  fields: {
+    isObject(value: unknown): value is Record<string, any>;
+    first(...values: unknown[]): unknown;
+    messageId(value: unknown): string | undefined;
+    conversationId(value: unknown): string | undefined;
+    personId(value: unknown): string | undefined;
+    timeMs(value: unknown): number | undefined;
+    number(value: unknown): number | undefined;
+  };
+  content: {
+    opened(value: unknown): unknown;
+    kindOf(numbers: unknown[], cardType: unknown): string;
+    kept(kind: string, body: unknown): Record<string, unknown>;
+  };
+  messages: {
+    ownIds: Set<string>;
+    account(): string | undefined;
+    rememberOwn(value: unknown): void;
+    observe(
+      row: unknown,
+      surface: BrightSurface,
+      asked?: { conversationId?: string; outbound?: boolean },
+    ): BrightObservation;
+    extensionOf(row: any): Record<string, any>;
+  };
+  adapters: {
+    chatMessageList: BrightHistoryAdapter;
+    listRecentMessage: BrightHistoryAdapter;
+    sdkHistory: BrightHistoryAdapter;
+    eventBus: {
+      isMessageEvent(name: unknown): boolean;
+      read(name: string, payload: unknown): BrightObservation[];
+      emitter(): any;
+    };
+    conversationLists: {
+      read(timeoutMs: number): Promise<BrightListed[]>;
+      take(rows: unknown): void;
+      takeUnread(answer: unknown): void;
+      handles(conversationId: string): Record<string, any>;
+    };
+  };
+  http: {
+    fetch: typeof fetch;
+    postForm(path: string, fields: Record<string, string>, timeoutMs: number): Promise<any>;
+    get(path: string, timeoutMs: number): Promise<any>;
+    csrf(timeoutMs: number): Promise<string>;
+    cookieTokens(): Record<string, string>;
+    readAnswer(text: string): any;
+  };
+  within<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T>;
+  taps: {
+    install(onRows: (conversationId: string | null, rows: BrightObservation[]) => void): void;
+  };
+}
+
+interface BrightHistoryAdapter {
+  name: string;
+  path?: string;
+  available(): boolean;
+  ask(ask: BrightHistoryAsk): Promise<BrightHistoryPage>;
+  read(answer: unknown, conversationId?: string): BrightHistoryPage;
+}
