@@ -50,7 +50,8 @@ class SyncState:
     def __str__(self) -> str:
         return (
             f"candidates {dict(self.candidates)}, "
-            f"checkpoints {dict(self.checkpoints)}, server: {self.comparison.as_text(2)}"
+            f"checkpoints {dict(self.checkpoints)}, "
+            f"server: {self.comparison.as_text(2)}"
         )
 
 
