@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from bright_server.authorization.contract import Standing
 from bright_server.messages import (
@@ -75,8 +75,7 @@ class Probe:
 Work: TypeAlias = ObservedBatch | Discovery | Progress | Claim | Probe
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedMessage:
+class CommittedMessage(NamedTuple):
     """This message is on disk; `sequence` counts in its conversation, from 1."""
 
     position: Position
@@ -84,8 +83,7 @@ class CommittedMessage:
     duplicate: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictingMessage:
+class ConflictingMessage(NamedTuple):
     """The scope was taken by other content; the first stays, the difference is kept."""
 
     first_sequence: int
@@ -96,9 +94,16 @@ MessageOutcome: TypeAlias = CommittedMessage | ConflictingMessage
 
 @dataclass(frozen=True, slots=True)
 class BatchCommitted:
-    """One outcome per message of the batch, in its order."""
+    """One outcome per message of the batch, in its order, and how many of each."""
 
     outcomes: Sequence[MessageOutcome]
+    new: int
+    conflicts: int
+
+    @property
+    def duplicates(self) -> int:
+        """Return how many messages were there already."""
+        return len(self.outcomes) - self.new - self.conflicts
 
 
 @dataclass(frozen=True, slots=True)

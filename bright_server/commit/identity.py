@@ -22,9 +22,19 @@ CONTENT_FIELDS = (
 )
 
 
+def is_same_content(one: ObservedMessage, other: ObservedMessage) -> bool:
+    """Say whether two observations of one scope are the same fact."""
+    return _content(one) == _content(other)
+
+
 def canonical_content(message: ObservedMessage) -> bytes:
     """Return the bytes that are equal exactly when the contents are equal."""
-    values = (
+    return canonical_json(_content(message)).encode()
+
+
+def _content(message: ObservedMessage) -> tuple[str | int | None, ...]:
+    # Structured parts are canonical JSON already, so equal parts are equal strings.
+    return (
         message.sender_id,
         message.direction,
         message.sent_at_ms,
@@ -34,4 +44,3 @@ def canonical_content(message: ObservedMessage) -> bytes:
         message.quote,
         message.recall,
     )
-    return canonical_json(values).encode()

@@ -33,9 +33,29 @@ def admit(
     # What the whole frame cannot have, no message has.
     if len(frame_text) * _MAX_BYTES_PER_CHARACTER > max_message_bytes:
         judged = [_within(message, max_message_bytes) for message in judged]
-    if frame_may_hold_secret(frame_text):
+    if _may_hold_secret(judged, frame_text):
         judged = [_without_secret(message) for message in judged]
     return judged
+
+
+def _may_hold_secret(
+    judged: Sequence[ObservedMessage | RefusedMessage], frame_text: str
+) -> bool:
+    # In plain text a secret follows a "=", or a quote that JSON has to escape; most
+    # frames have neither, and no structured parts.
+    is_plain = "=" not in frame_text and "\\" not in frame_text
+    if is_plain and not any(map(_has_parts, judged)):
+        return False
+    return frame_may_hold_secret(frame_text)
+
+
+def _has_parts(message: ObservedMessage | RefusedMessage) -> bool:
+    return not isinstance(message, RefusedMessage) and (
+        message.content is not None
+        or message.quote is not None
+        or message.recall is not None
+        or message.raw is not None
+    )
 
 
 def _observed(

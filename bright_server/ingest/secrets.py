@@ -28,7 +28,7 @@ _OBJECT_KEYS: Final = frozenset(
 )  # fmt: skip
 
 # Substrings that every key above has one of, and the escape that could hide one.
-_WORDS: Final = ("oken", "sign", "ookie", "csrf", "Encrypt", "encry", "\\u00")
+_WORDS: Final = ("oken", "sign", "ookie", "csrf", "ncry", "\\u00")
 
 _KEYS: Final = "|".join(sorted(map(re.escape, _OBJECT_KEYS), key=len, reverse=True))
 # In the text of a frame a quote may be escaped, once for each level of nesting.
@@ -43,7 +43,10 @@ _TEXT: Final = re.compile(
 
 def frame_may_hold_secret(text: str) -> bool:
     """Say quickly whether it is worth looking at a frame's messages one by one."""
-    return any(word in text for word in _WORDS) and _FRAME.search(text) is not None
+    for word in _WORDS:
+        if word in text:
+            return _FRAME.search(text) is not None
+    return False
 
 
 def holds_secret(message: ObservedMessage) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter as Tally
 from collections.abc import Callable
 
 from prometheus_client import (
@@ -20,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bright_server.commit.committer import GroupReport
-from bright_server.commit.contract import BatchCommitted, CommittedMessage, NotStored
+from bright_server.commit.contract import BatchCommitted, NotStored
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
 _MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
@@ -66,19 +65,13 @@ class Metrics:
         """See `CommitWatch.group_committed`."""
         self._seconds.observe(report.seconds)
         self._size.observe(report.messages)
-        tally: Tally[str] = Tally()
         for outcome in report.outcomes:
             if isinstance(outcome, BatchCommitted):
-                tally.update(
-                    ("duplicate" if each.duplicate else "committed")
-                    if isinstance(each, CommittedMessage)
-                    else "conflict"
-                    for each in outcome.outcomes
-                )
+                self._messages.labels("committed").inc(outcome.new)
+                self._messages.labels("duplicate").inc(outcome.duplicates)
+                self._messages.labels("conflict").inc(outcome.conflicts)
             elif isinstance(outcome, NotStored):
                 self._not_stored.inc()
-        for name, count in tally.items():
-            self._messages.labels(name).inc(count)
 
 
 def route(metrics: Metrics) -> Route:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired
 
-from pydantic import Field, with_config
+from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from bright_server.messages import RefusalCode
@@ -29,7 +29,13 @@ RevokedReason = Literal["revoked", "version_changed"]
 RETRYABLE_CODES = frozenset({"too_many_in_flight", "overloaded", "internal"})
 
 
-class ConnectionLimits(Frame):
+class Answer(Frame):
+    """A frame of the server's, made in code by its fields' own names."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+
+class ConnectionLimits(Answer):
     """What this server takes from one connection."""
 
     max_frame_bytes: int
@@ -37,7 +43,7 @@ class ConnectionLimits(Frame):
     max_in_flight_batches: int
 
 
-class Welcome(Frame):
+class Welcome(Answer):
     """Answers `hello`: the connection stands."""
 
     type: Literal["welcome"] = "welcome"
@@ -51,7 +57,7 @@ class Welcome(Frame):
     limits: ConnectionLimits
 
 
-class HeartbeatAck(Frame):
+class HeartbeatAck(Answer):
     """Answers `heartbeat`."""
 
     type: Literal["heartbeat.ack"] = "heartbeat.ack"
@@ -60,7 +66,7 @@ class HeartbeatAck(Frame):
     authorization_version: int
 
 
-class PageRegistered(Frame):
+class PageRegistered(Answer):
     """Answers `page.register`."""
 
     type: Literal["page.registered"] = "page.registered"
@@ -68,20 +74,20 @@ class PageRegistered(Frame):
     page_id: str
 
 
-class KnownAnchor(Frame):
+class KnownAnchor(Answer):
     """The message up to which a conversation is proven complete."""
 
     latest_message_id: str
 
 
-class KnownConversation(Frame):
+class KnownConversation(Answer):
     """What the server knows of one discovered conversation."""
 
     conversation_id: str
     anchor: KnownAnchor | None
 
 
-class ConversationKnown(Frame):
+class ConversationKnown(Answer):
     """Answers `conversation.discovered`, in its order."""
 
     type: Literal["conversation.known"] = "conversation.known"
@@ -101,7 +107,7 @@ class MessageResult(TypedDict):
     code: NotRequired[RefusalCode]
 
 
-class ObservationAck(Frame):
+class ObservationAck(Answer):
     """Answers `observation.batch`: one result per message, in the batch's order."""
 
     type: Literal["observation.ack"] = "observation.ack"
@@ -111,7 +117,7 @@ class ObservationAck(Frame):
     results: list[MessageResult]
 
 
-class AnchorEntry(Frame):
+class AnchorEntry(Answer):
     """One conversation's anchor."""
 
     channel_account_id: str
@@ -120,28 +126,28 @@ class AnchorEntry(Frame):
     anchored_at_ms: int
 
 
-class AnchorSnapshot(Frame):
+class AnchorSnapshot(Answer):
     """Tells anchors: the only evidence of a finished sync (OT-50)."""
 
     type: Literal["anchor.snapshot"] = "anchor.snapshot"
     anchors: list[AnchorEntry]
 
 
-class BindingRevoked(Frame):
+class BindingRevoked(Answer):
     """Says why the connection is about to be closed with 4401."""
 
     type: Literal["binding.revoked"] = "binding.revoked"
     reason: RevokedReason
 
 
-class Keepalive(Frame):
+class Keepalive(Answer):
     """Keeps the extension's service worker alive; needs no answer."""
 
     type: Literal["keepalive"] = "keepalive"
     server_time_ms: int
 
 
-class WsError(Frame):
+class WsError(Answer):
     """Says what was wrong with a frame; the connection goes on."""
 
     type: Literal["ws.error"] = "ws.error"

@@ -50,6 +50,12 @@ _WRONG_ROLE: Final = frozenset(
 )  # fmt: skip
 
 
+_CANONICAL: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+)
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 class _MessageHandle(Frame):
     """What it takes to answer for one message at all."""
 
@@ -99,18 +105,12 @@ def canonical_json(value: object) -> str:
     Raises:
         ValueError: for what JSON cannot say (NaN, an infinite number).
     """
-    return json.dumps(
-        value,
-        ensure_ascii=False,
-        allow_nan=False,
-        sort_keys=True,
-        separators=(",", ":"),
-    )
+    return _CANONICAL.encode(value)
 
 
 def compact_json(value: object) -> str:
     """Return JSON on one line, keys in the order given."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def parse_json(text: str) -> object:
@@ -118,23 +118,27 @@ def parse_json(text: str) -> object:
     return cast("object", json.loads(text))
 
 
-def is_storable(value: object) -> bool:
-    """Say whether no string of a JSON value holds a lone surrogate or NUL."""
-    pending = [value]
+def unstorable_path(value: object) -> str | None:
+    """Return where a JSON value holds a lone surrogate or NUL, as a dotted path."""
+    pending: list[tuple[str, object]] = [("", value)]
     while pending:
-        item = pending.pop()
+        path, item = pending.pop()
         if isinstance(item, str):
-            if "\x00" in item or not _is_well_formed(item):
-                return False
+            if not _is_storable(item):
+                return path
         elif isinstance(item, dict):
-            pending.extend(item.keys())
-            pending.extend(item.values())
+            for key, part in item.items():
+                if not _is_storable(key):
+                    return path
+                pending.append((f"{path}.{key}" if path else key, part))
         elif isinstance(item, list):
-            pending.extend(item)
-    return True
+            pending.extend((f"{path}.{i}", part) for i, part in enumerate(item))
+    return None
 
 
-def _is_well_formed(text: str) -> bool:
+def _is_storable(text: str) -> bool:
+    if "\x00" in text:
+        return False
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
@@ -183,22 +187,30 @@ def _parse(text: str) -> dict[str, object]:
 
 def _request_id(frame: dict[str, object]) -> str | None:
     try:
-        return _REQUEST_ID.validate_python(frame.get("requestId"), strict=True)
+        found = _REQUEST_ID.validate_python(frame.get("requestId"), strict=True)
     except ValidationError:
         return None
+    return found if _is_storable(found) else None
 
 
 def _validated(
     model: type[Frame], value: object, request_id: str | None, *at: str
 ) -> Frame:
     try:
-        return model.model_validate(value)
+        frame = model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join((*at, *(str(part) for part in first["loc"])))
-        raise FrameRefused(
-            "invalid_frame", first["msg"], path=path, request_id=request_id
-        ) from None
+        message = first["msg"]
+    else:
+        # Only what the model knows goes anywhere; messages are judged one by one.
+        facts = frame.model_dump(by_alias=True, exclude={"messages"})
+        found = unstorable_path(facts)
+        if found is None:
+            return frame
+        path = ".".join((*at, found))
+        message = "a lone surrogate or NUL cannot be stored"
+    raise FrameRefused("invalid_frame", message, path=path, request_id=request_id)
 
 
 def _decode_batch(frame: dict[str, object], request_id: str | None) -> PartialBatch:
@@ -222,7 +234,7 @@ def _decode_entry(
         _validated(_MessageHandle, value, request_id, "messages", str(index)),
     )
     code: RefusalCode = "unstorable_text"
-    if is_storable(value):
+    if unstorable_path(value) is None:
         try:
             return Message.model_validate(value)
         except ValidationError:

@@ -19,7 +19,6 @@ from bright_server.wire.scalars import (
     Milliseconds,
     RequestId,
     SentAt,
-    StorableText,
 )
 
 
@@ -33,8 +32,8 @@ class Message(Frame):
     direction: Literal["inbound", "outbound"]
     sent_at_ms: SentAt
     # A kind that this server does not know is stored whole, never dropped.
-    kind: Annotated[StorableText, Field(min_length=1, max_length=64)]
-    text: StorableText | None = None
+    kind: Annotated[str, Field(min_length=1, max_length=64)]
+    text: str | None = None
     content: dict[str, object] | None = None
     quote: dict[str, object] | None = None
     recall: dict[str, object] | None = None

@@ -1,4 +1,8 @@
-"""The scalar types of the wire, each with its bounds. No I/O."""
+"""The scalar types of the wire, each with its bounds. No I/O.
+
+No string of a frame may hold a lone surrogate or NUL. That is not said here again for
+each: strict strings refuse the first, and the codec finds the second.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-# Any Unicode but NUL; a lone surrogate is refused by the parser and by strict strings.
-_NO_NUL = r"^[^\x00]*$"
-
-Identifier = Annotated[str, Field(min_length=1, max_length=256, pattern=_NO_NUL)]
+Identifier = Annotated[str, Field(min_length=1, max_length=256)]
 """An id of the page: compared as a string, never trimmed or re-encoded."""
 
-RequestId = Annotated[str, Field(min_length=1, max_length=64, pattern=_NO_NUL)]
-CandidateKey = Annotated[str, Field(min_length=1, max_length=1024, pattern=_NO_NUL)]
-Label = Annotated[str, Field(max_length=1024, pattern=_NO_NUL)]
-StorableText = Annotated[str, Field(pattern=_NO_NUL)]
+RequestId = Annotated[str, Field(min_length=1, max_length=64)]
+CandidateKey = Annotated[str, Field(min_length=1, max_length=1024)]
+Label = Annotated[str, Field(max_length=1024)]
 
 # The largest time that a JavaScript Date can hold.
 Milliseconds = Annotated[int, Field(ge=0, le=8_640_000_000_000_000)]
@@ -32,7 +32,5 @@ class Frame(BaseModel):
         frozen=True,
         extra="ignore",
         alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
         serialize_by_alias=True,
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-import aiosqlite
-
 from bright_server.authorization.contract import Binding
 from bright_server.messages import BindingId
-from bright_server.stores.sqlite.connection import translated
+from bright_server.stores.sqlite.connection import StoreConnection, translated
 from bright_server.stores.sqlite.queries import SQL
 from bright_server.wire.codec import compact_json, parse_json
 
@@ -17,7 +16,7 @@ from bright_server.wire.codec import compact_json, parse_json
 class SqliteBindings:
     """A `BindingLedger` over one connection, which it does not own."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: StoreConnection) -> None:
         self._connection = connection
 
     async def add(self, binding: Binding, token_digest: bytes) -> None:
@@ -53,13 +52,24 @@ class SqliteBindings:
         self, binding_ids: Iterable[BindingId]
     ) -> Mapping[BindingId, Binding]:
         """See `BindingLedger.by_ids`."""
-        wanted = compact_json(list(binding_ids))
-        found = [_binding(row) for row in await self._run("bindings_by_ids", (wanted,))]
-        return {binding.binding_id: binding for binding in found}
+        wanted = list(binding_ids)
+        with translated("read bindings"):
+            return await self._connection.do(
+                lambda database: bindings_by_ids(database, wanted)
+            )
 
     async def _run(self, query: str, parameters: tuple[object, ...] = ()) -> list[Any]:
         with translated("read or write bindings"):
             return list(await self._connection.execute_fetchall(SQL[query], parameters))
+
+
+def bindings_by_ids(
+    database: sqlite3.Connection, binding_ids: Iterable[BindingId]
+) -> dict[BindingId, Binding]:
+    """Return those of the bindings that exist, in one statement."""
+    wanted = compact_json(list(binding_ids))
+    rows = database.execute(SQL["bindings_by_ids"], (wanted,))
+    return {binding.binding_id: binding for binding in map(_binding, rows)}
 
 
 def _binding(row: tuple[str, str, str, int, int, int | None]) -> Binding:

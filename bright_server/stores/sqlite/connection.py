@@ -8,22 +8,41 @@ every transaction is opened and closed in so many words.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import aiosqlite
 
 from bright_server.errors import SchemaRefused, StoreUnavailable
 
+T = TypeVar("T")
+
 _FULL = 2
 _NEEDED_SQLITE = (3, 37, 0)  # STRICT tables
+_ROWS_AT_ONCE = 64
 
 
-async def open_connection(
-    database: Path, *, busy_timeout_ms: int
-) -> aiosqlite.Connection:
-    """Open the file; the caller closes the connection.
+class StoreConnection(aiosqlite.Connection):
+    """A connection that also does several statements in one turn of its thread."""
+
+    async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the connection's thread and return what it returns.
+
+        A group's statements then cost one change of threads, not one each, and the event
+        loop's other business cannot come between them.
+        """
+        result: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
+        return result
+
+
+@asynccontextmanager
+async def connected(
+    database: Path, busy_timeout_ms: int
+) -> AsyncIterator[StoreConnection]:
+    """Hold one connection; its thread ends with the block, whatever happens in it.
 
     Raises:
         StoreUnavailable: the file cannot be opened, or not durably.
@@ -33,39 +52,35 @@ async def open_connection(
         raise SchemaRefused(
             database, f"SQLite 3.37 is needed, this Python has {sqlite3.sqlite_version}"
         )
+    opening = partial(
+        sqlite3.connect,
+        database,
+        isolation_level=None,
+        timeout=busy_timeout_ms / 1000,
+    )
     with translated(f"open {database}"):
-        connection = await aiosqlite.connect(
-            database, isolation_level=None, timeout=busy_timeout_ms / 1000
-        )
-    # From here on the connection's thread runs: whatever fails, it must be ended, or it
-    # keeps the process alive.
+        connection = StoreConnection(opening, _ROWS_AT_ONCE)
+        await connection
+    # From here on the connection's thread runs, and would keep the process alive.
     try:
-        await _make_durable(connection, database, busy_timeout_ms)
-    except BaseException:
+        await _make_durable(connection, database)
+        yield connection
+    finally:
         await connection.close()
-        raise
-    return connection
 
 
-async def _make_durable(
-    connection: aiosqlite.Connection, database: Path, busy_timeout_ms: int
-) -> None:
+async def _make_durable(connection: StoreConnection, database: Path) -> None:
     try:
         with translated(f"open {database}"):
-            await connection.execute_fetchall(
-                f"PRAGMA busy_timeout={busy_timeout_ms:d}"
-            )
-            mode = await scalar(connection, "PRAGMA journal_mode=WAL")
-            await connection.execute_fetchall("PRAGMA synchronous=FULL")
-            await connection.execute_fetchall("PRAGMA trusted_schema=OFF")
-            level = await scalar(connection, "PRAGMA synchronous")
+            mode, level = await connection.do(_set_pragmas)
     except StoreUnavailable as error:
-        if isinstance(error.__cause__, sqlite3.DatabaseError) and not isinstance(
-            error.__cause__, sqlite3.OperationalError
+        cause = error.__cause__
+        if isinstance(cause, sqlite3.DatabaseError) and not isinstance(
+            cause, sqlite3.OperationalError
         ):
             raise SchemaRefused(database, "it is not a SQLite database") from error
         raise
-    if mode != "wal" or level != _FULL:
+    if (mode, level) != ("wal", _FULL):
         raise StoreUnavailable(
             f"open {database} durably",
             f"journal_mode={mode}, synchronous={level}; it takes a file system on which"
@@ -73,10 +88,17 @@ async def _make_durable(
         )
 
 
-async def scalar(connection: aiosqlite.Connection, sql: str) -> object:
+def _set_pragmas(database: sqlite3.Connection) -> tuple[object, object]:
+    mode = scalar(database, "PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("PRAGMA trusted_schema=OFF")
+    return mode, scalar(database, "PRAGMA synchronous")
+
+
+def scalar(database: sqlite3.Connection, sql: str) -> object:
     """Return the first column of the first row, or None."""
-    rows = list(await connection.execute_fetchall(sql))
-    return rows[0][0] if rows else None
+    row = database.execute(sql).fetchone()
+    return row[0] if row else None
 
 
 @contextmanager

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import aiosqlite
 
 from bright_server.authorization.contract import Standing, standing_of
 from bright_server.commit.contract import (
@@ -26,7 +25,8 @@ from bright_server.commit.contract import (
     Work,
 )
 from bright_server.messages import Anchor, ConversationKey, ObservedMessage
-from bright_server.stores.sqlite.bindings import SqliteBindings
+from bright_server.stores.sqlite.bindings import bindings_by_ids
+from bright_server.stores.sqlite.bulk import insert_rows
 from bright_server.stores.sqlite.plan import (
     ConversationState,
     GroupPlan,
@@ -78,48 +78,46 @@ class GroupResult:
 
 
 class GroupWriter:
-    """Carries out one group over a connection on which a transaction is open."""
+    """Carries out one group inside a transaction, on the connection's own thread."""
 
     def __init__(
         self,
-        connection: aiosqlite.Connection,
+        database: sqlite3.Connection,
         cache: ConversationCache,
         last_position: int,
         now_ms: int,
     ) -> None:
-        self._connection = connection
+        self._database = database
         self._cache = cache
         self._now_ms = now_ms
         self._result = GroupResult(last_position=last_position)
 
-    async def write(self, group: Sequence[Work]) -> GroupResult:
+    def write(self, group: Sequence[Work]) -> GroupResult:
         """Do the work; the caller commits, and only then gives the outcomes away."""
-        allowed = await self._allowed(group)
+        allowed = self._allowed(group)
         batches = [(i, work) for i, work in allowed if isinstance(work, ObservedBatch)]
         if batches:
-            await self._write_batches(batches)
+            self._write_batches(batches)
         for index, work in allowed:
             if isinstance(work, Discovery):
-                await self._discover(index, work)
+                self._discover(index, work)
             elif isinstance(work, Progress):
-                await self._store_progress(index, work)
+                self._store_progress(index, work)
             elif isinstance(work, Probe):
-                await self._run("write_probe", (work.value,))
+                self._run("write_probe", (work.value,))
                 self._result.outcomes[index] = ProbeStored()
         # Last, so that a claim sees every batch that came before it.
         claims = [(i, work) for i, work in allowed if isinstance(work, Claim)]
         if claims:
-            await self._judge_claims(claims)
+            self._judge_claims(claims)
         return self._result
 
-    async def _allowed(self, group: Sequence[Work]) -> list[tuple[int, Work]]:
+    def _allowed(self, group: Sequence[Work]) -> list[tuple[int, Work]]:
         """Judge every grant inside the transaction (OT-60): one statement for all."""
         grants = {work.grant for work in group if not isinstance(work, Probe)}
         if not grants:
             return list(enumerate(group))
-        found = await SqliteBindings(self._connection).by_ids(
-            {grant.binding_id for grant in grants}
-        )
+        found = bindings_by_ids(self._database, {grant.binding_id for grant in grants})
         standings = {
             grant: standing_of(grant, found.get(grant.binding_id)) for grant in grants
         }
@@ -134,55 +132,55 @@ class GroupWriter:
                 self._result.outcomes[index] = Denied(standing)
         return allowed
 
-    async def _write_batches(self, indexed: list[tuple[int, ObservedBatch]]) -> None:
+    def _write_batches(self, indexed: list[tuple[int, ObservedBatch]]) -> None:
         batches = [batch for _, batch in indexed]
-        states = await self._states({batch.conversation for batch in batches})
-        found = await self._find_messages(batches, states)
+        states = self._states({batch.conversation for batch in batches})
+        found = self._find_messages(batches, states)
         plan = plan_group(
             batches, states, found, self._result.last_position + 1, self._now_ms
         )
-        await self._write_plan(plan)
+        self._write_plan(plan)
         self._result.states = states | plan.last_sequences
         for (index, _), outcome in zip(indexed, plan.outcomes, strict=True):
             self._result.outcomes[index] = outcome
 
-    async def _states(
+    def _states(
         self, keys: set[ConversationKey]
     ) -> dict[ConversationKey, ConversationState]:
         states = {key: state for key in keys if (state := self._cache.get(key))}
         missing = [_pair(key) for key in keys if key not in states]
         if missing:
-            await self._connection.executemany(SQL["add_conversations"], missing)
-            for row in await self._run("find_conversations", (compact_json(missing),)):
+            self._database.executemany(SQL["add_conversations"], missing)
+            for row in self._run("find_conversations", (compact_json(missing),)):
                 ref, account, conversation, last_sequence = row
                 key = ConversationKey(account, conversation)
                 states[key] = ConversationState(ref, last_sequence)
         return states
 
-    async def _find_messages(
+    def _find_messages(
         self,
         batches: Sequence[ObservedBatch],
         states: dict[ConversationKey, ConversationState],
     ) -> dict[int, dict[str, Stored]]:
         # A conversation that has given no sequence has no message to be found.
-        wanted = [
-            (state.ref, message.message_id)
-            for batch in batches
-            if (state := states[batch.conversation]).last_sequence
-            for message in batch.messages
-        ]
+        wanted: dict[int, list[str]] = {}
+        for batch in batches:
+            state = states[batch.conversation]
+            if state.last_sequence:
+                ids = wanted.setdefault(state.ref, [])
+                ids.extend(message.message_id for message in batch.messages)
         found: dict[int, dict[str, Stored]] = {}
         if wanted:
-            for row in await self._run("find_messages", (compact_json(wanted),)):
+            for row in self._run("find_messages", (compact_json(wanted),)):
                 ref, stored = _stored(row)
                 found.setdefault(ref, {})[stored.message.message_id] = stored
         return found
 
-    async def _write_plan(self, plan: GroupPlan) -> None:
+    def _write_plan(self, plan: GroupPlan) -> None:
         if plan.message_rows:
-            await self._connection.executemany(SQL["add_messages"], plan.message_rows)
-            await self._run("add_outbox", (plan.first_position, plan.last_position))
-            await self._connection.executemany(
+            insert_rows(self._database, SQL["add_messages"], plan.message_rows)
+            self._run("add_outbox", (plan.first_position, plan.last_position))
+            self._database.executemany(
                 SQL["set_last_sequences"],
                 [
                     (each.last_sequence, each.ref)
@@ -191,11 +189,11 @@ class GroupWriter:
             )
             self._result.last_position = plan.last_position
         if plan.conflict_rows:
-            await self._connection.executemany(SQL["add_conflicts"], plan.conflict_rows)
+            self._database.executemany(SQL["add_conflicts"], plan.conflict_rows)
 
-    async def _discover(self, index: int, work: Discovery) -> None:
+    def _discover(self, index: int, work: Discovery) -> None:
         account = work.channel_account_id
-        await self._connection.executemany(
+        self._database.executemany(
             SQL["discover"],
             [
                 (account, each.conversation_id, each.latest_message_at_ms, each.title)
@@ -205,7 +203,7 @@ class GroupWriter:
         wanted = [(account, each.conversation_id) for each in work.conversations]
         anchors = {
             conversation: Anchor(ConversationKey(account, conversation), latest, at_ms)
-            for account, conversation, latest, at_ms in await self._run(
+            for account, conversation, latest, at_ms in self._run(
                 "find_anchors", (compact_json(wanted),)
             )
         }
@@ -213,8 +211,8 @@ class GroupWriter:
             [anchors.get(each.conversation_id) for each in work.conversations]
         )
 
-    async def _store_progress(self, index: int, work: Progress) -> None:
-        await self._run(
+    def _store_progress(self, index: int, work: Progress) -> None:
+        self._run(
             "store_progress",
             (
                 *_pair(work.conversation),
@@ -226,15 +224,15 @@ class GroupWriter:
         )
         self._result.outcomes[index] = ProgressStored()
 
-    async def _judge_claims(self, claims: list[tuple[int, Claim]]) -> None:
+    def _judge_claims(self, claims: list[tuple[int, Claim]]) -> None:
         wanted = compact_json(
             [
                 (*_pair(claim.conversation), claim.latest_message_id, self._now_ms)
                 for _, claim in claims
             ]
         )
-        moved = {tuple(row) for row in await self._run("claim_anchors", (wanted,))}
-        found = {row[0]: row[1:] for row in await self._run("find_claimed", (wanted,))}
+        moved = {tuple(row) for row in self._run("claim_anchors", (wanted,))}
+        found = {row[0]: row[1:] for row in self._run("find_claimed", (wanted,))}
         proven = []
         for number, (index, claim) in enumerate(claims):
             if number not in found:
@@ -247,19 +245,17 @@ class GroupWriter:
             )
             proven.append((claim.latest_message_at_ms, *_pair(claim.conversation)))
         if proven:
-            await self._connection.executemany(SQL["touch_activity"], proven)
+            self._database.executemany(SQL["touch_activity"], proven)
 
-    async def _run(self, query: str, parameters: Iterable[object]) -> list[Any]:
-        return list(
-            await self._connection.execute_fetchall(SQL[query], tuple(parameters))
-        )
+    def _run(self, query: str, parameters: Iterable[object]) -> list[Any]:
+        return self._database.execute(SQL[query], tuple(parameters)).fetchall()
 
 
 def _pair(key: ConversationKey) -> tuple[str, str]:
     return (key.channel_account_id, key.conversation_id)
 
 
-def _stored(row: Any) -> tuple[int, Stored]:
+def _stored(row: tuple[Any, ...]) -> tuple[int, Stored]:
     ref, message_id, position, sequence, sender, direction, sent_at_ms, kind = row[:8]
     text, content, quote, recall = row[8:]
     message = ObservedMessage(

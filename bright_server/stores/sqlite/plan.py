@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bright_server.commit.contract import (
     BatchCommitted,
@@ -19,22 +19,22 @@ from bright_server.commit.contract import (
     MessageOutcome,
     ObservedBatch,
 )
-from bright_server.commit.identity import canonical_content
+from bright_server.commit.identity import canonical_content, is_same_content
 from bright_server.messages import ConversationKey, ObservedMessage, Position
 
 Row: TypeAlias = tuple[object, ...]
 
+_FIRST_COLUMN = ObservedMessage._fields.index("sender_id")
 
-@dataclass(frozen=True, slots=True)
-class ConversationState:
+
+class ConversationState(NamedTuple):
     """A conversation's small key and the last sequence it has given."""
 
     ref: int
     last_sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A message that has its place already, and what it says."""
 
     position: Position
@@ -83,7 +83,8 @@ def _plan_batch(
     known: dict[str, Stored],
     now_ms: int,
 ) -> BatchCommitted:
-    ref, sequence = state.ref, state.last_sequence
+    ref, sequence = state
+    conflicts_before = len(plan.conflict_rows)
     outcomes: list[MessageOutcome] = []
     for message in batch.messages:
         stored = known.get(message.message_id)
@@ -93,18 +94,26 @@ def _plan_batch(
         sequence += 1
         position = Position(plan.first_position + len(plan.message_rows))
         known[message.message_id] = Stored(position, sequence, message)
+        # The message's own columns are its fields, in their order.
         plan.message_rows.append(
             (
-                position, ref, message.message_id, sequence, message.sender_id,
-                message.direction, message.sent_at_ms, message.kind, message.text,
-                message.content, message.quote, message.recall, message.raw,
-                batch.received_at_ms, now_ms,
+                position,
+                ref,
+                message.message_id,
+                sequence,
+                *message[_FIRST_COLUMN:],
+                batch.received_at_ms,
+                now_ms,
             )
-        )  # fmt: skip
+        )
         outcomes.append(CommittedMessage(position, sequence, duplicate=False))
     if sequence != state.last_sequence:
         plan.last_sequences[batch.conversation] = ConversationState(ref, sequence)
-    return BatchCommitted(outcomes)
+    return BatchCommitted(
+        outcomes,
+        new=sequence - state.last_sequence,
+        conflicts=len(plan.conflict_rows) - conflicts_before,
+    )
 
 
 def _judge_repeat(
@@ -115,9 +124,9 @@ def _judge_repeat(
     message: ObservedMessage,
     now_ms: int,
 ) -> MessageOutcome:
-    content = canonical_content(message)
-    if content == canonical_content(stored.message):
+    if is_same_content(message, stored.message):
         return CommittedMessage(stored.position, stored.sequence, duplicate=True)
+    content = canonical_content(message)
     plan.conflict_rows.append(
         (
             ref,

@@ -32,9 +32,9 @@ CROSS JOIN conversation AS c
 SELECT m.conversation, m.message_id, m.position, m.sequence, m.sender_id, m.direction,
     m.sent_at_ms, m.kind, m.text, m.content, m.quote, m.recall
 FROM json_each(?) AS wanted
+CROSS JOIN json_each(wanted.value) AS id
 CROSS JOIN message AS m
-    ON m.conversation = json_extract(wanted.value, '$[0]')
-    AND m.message_id = json_extract(wanted.value, '$[1]')
+    ON m.conversation = CAST(wanted.key AS INTEGER) AND m.message_id = id.value
 
 -- name: add_messages
 INSERT INTO message (

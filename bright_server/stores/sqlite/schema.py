@@ -7,18 +7,23 @@ and the oldest server that may open it; a server that is older than that refuses
 
 from __future__ import annotations
 
-import asyncio
 import re
+import sqlite3
+import time
 import uuid
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-import aiosqlite
-
 from bright_server.errors import SchemaRefused
-from bright_server.stores.sqlite.connection import is_busy, scalar, translated
+from bright_server.stores.sqlite.connection import (
+    StoreConnection,
+    is_busy,
+    scalar,
+    translated,
+)
 from bright_server.stores.sqlite.queries import SQL
 
 SCHEMA_VERSION: Final = 1
@@ -49,7 +54,7 @@ def steps() -> list[Step]:
     return sorted(found, key=lambda step: step.version)
 
 
-async def prepare(connection: aiosqlite.Connection, database: Path, now_ms: int) -> str:
+async def prepare(connection: StoreConnection, database: Path, now_ms: int) -> str:
     """Bring the database to this server's version and return its store id.
 
     Two processes that start at once do not disturb each other: the second waits and
@@ -60,71 +65,73 @@ async def prepare(connection: aiosqlite.Connection, database: Path, now_ms: int)
         StoreUnavailable: the file could not be read or written.
     """
     with translated(f"prepare {database}"):
-        await _begin(connection)
+        return await connection.do(partial(_prepare, path=database, now_ms=now_ms))
+
+
+def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
+    # A database that is as it should be is only read: it may be in use.
+    if _stored_version(database, path) != SCHEMA_VERSION:
+        _begin(database)
         try:
-            store_id = await _step_forward(connection, database, now_ms)
+            _step_forward(database, path, now_ms)
         except BaseException:
-            await connection.execute_fetchall(SQL["rollback"])
+            database.execute(SQL["rollback"])
             raise
-        await connection.execute_fetchall(SQL["commit"])
-        return store_id
+        database.execute(SQL["commit"])
+    return str(scalar(database, "SELECT store_id FROM store"))
 
 
-async def _begin(connection: aiosqlite.Connection) -> None:
-    deadline = asyncio.get_running_loop().time() + _WAIT_SECONDS
+def _begin(database: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + _WAIT_SECONDS
     while True:
         try:
-            await connection.execute_fetchall("BEGIN EXCLUSIVE")
-        except aiosqlite.OperationalError as error:
-            if not is_busy(error) or asyncio.get_running_loop().time() > deadline:
+            database.execute(SQL["begin"])
+        except sqlite3.OperationalError as error:
+            # Another process prepares the same file; each try waits a little by itself.
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise
-            await asyncio.sleep(0.05)  # another process prepares the same file
         else:
             return
 
 
-async def _step_forward(
-    connection: aiosqlite.Connection, database: Path, now_ms: int
-) -> str:
-    version = await _stored_version(connection, database)
+def _step_forward(database: sqlite3.Connection, path: Path, now_ms: int) -> None:
+    version = _stored_version(database, path)
     for step in steps():
         if step.version <= version:
             continue
         for statement in split_statements(step.statements):
-            await connection.execute_fetchall(statement)
+            database.execute(statement)
     if version == 0:
-        await connection.execute_fetchall(
+        database.execute(
             "INSERT INTO store VALUES (1, ?, ?, ?, ?)",
             (uuid.uuid4().hex, SCHEMA_VERSION, OLDEST_COMPATIBLE_VERSION, now_ms),
         )
     elif version < SCHEMA_VERSION:
-        await connection.execute_fetchall(
+        database.execute(
             "UPDATE store SET schema_version = ?, oldest_compatible_version = ?",
             (SCHEMA_VERSION, OLDEST_COMPATIBLE_VERSION),
         )
-    return str(await scalar(connection, "SELECT store_id FROM store"))
 
 
-async def _stored_version(connection: aiosqlite.Connection, database: Path) -> int:
-    tables = await connection.execute_fetchall(
-        "SELECT name FROM sqlite_schema WHERE type = 'table'"
-    )
-    names = {row[0] for row in tables}
+def _stored_version(database: sqlite3.Connection, path: Path) -> int:
+    names = {
+        row[0]
+        for row in database.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        )
+    }
     if not names:
         return 0
     if "store" not in names:
         raise SchemaRefused(
-            database, "it is a database of another program: choose another path"
+            path, "it is a database of another program: choose another path"
         )
-    rows = list(
-        await connection.execute_fetchall(
-            "SELECT schema_version, oldest_compatible_version FROM store"
-        )
-    )
-    version, oldest = rows[0]
+    version, oldest = database.execute(
+        "SELECT schema_version, oldest_compatible_version FROM store"
+    ).fetchone()
     if oldest > SCHEMA_VERSION:
         raise SchemaRefused(
-            database,
+            path,
             f"its schema {version} needs a server that knows schema {oldest}, this one"
             f" knows {SCHEMA_VERSION}: upgrade Bright, or restore an older copy",
         )

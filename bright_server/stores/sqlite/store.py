@@ -7,24 +7,23 @@ patiently and within a bound, one short try after the other.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-
-import aiosqlite
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import NotStored, Outcome, Work
-from bright_server.errors import StoreMissing, StoreUnavailable
+from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema
 from bright_server.stores.sqlite.bindings import SqliteBindings
 from bright_server.stores.sqlite.connection import (
+    StoreConnection,
+    connected,
     is_busy,
-    open_connection,
     scalar,
     translated,
 )
@@ -43,8 +42,8 @@ class SqliteStore:
 
     def __init__(
         self,
-        writer: aiosqlite.Connection,
-        reader: aiosqlite.Connection,
+        writer: StoreConnection,
+        reader: StoreConnection,
         store_id: str,
         last_position: int,
         settings: Settings,
@@ -81,7 +80,8 @@ class SqliteStore:
     async def read_probe(self) -> int:
         """See `ObservationStore.read_probe`."""
         with translated("read the probe"):
-            return int(str(await scalar(self._reader, SQL["read_probe"])))
+            probe = await self._reader.do(partial(scalar, sql=SQL["read_probe"]))
+        return int(str(probe))
 
     async def _commit_alone(self, work: Work) -> Outcome:
         try:
@@ -91,46 +91,45 @@ class SqliteStore:
             return NotStored(error.reason)
 
     async def _commit(self, group: Sequence[Work]) -> list[Outcome]:
-        with translated("commit"):
-            await self._begin()
-            try:
-                writer = GroupWriter(
-                    self._writer, self._cache, self._last_position, self._clock.now_ms()
-                )
-                result = await writer.write(group)
-                await self._writer.execute_fetchall(SQL["commit"])
-            except (UnicodeError, OverflowError) as error:
-                await self._roll_back()
-                raise StoreUnavailable("commit", str(error)) from error
-            except BaseException:
-                await self._roll_back()
-                raise
-        self._learn(result)
-        return [result.outcomes[index] for index in range(len(group))]
-
-    async def _begin(self) -> None:
         # BEGIN IMMEDIATE: a transaction that read first and wrote later would not wait
-        # for the lock but fail at once.
+        # for the lock but fail at once. Each try waits for the driver's busy timeout
+        # only, so that a server that goes down is not held up by a locked database.
         deadline = self._clock.steady_seconds() + self._settings.commit_patience_seconds
         while True:
             try:
-                await self._writer.execute_fetchall(SQL["begin"])
-            except sqlite3.OperationalError as error:
-                if not is_busy(error) or self._clock.steady_seconds() > deadline:
+                with translated("commit"):
+                    result = await self._writer.do(partial(self._transact, group=group))
+            except StoreUnavailable as error:
+                if not is_busy(error.__cause__):
+                    raise
+                if self._clock.steady_seconds() > deadline:
                     raise
             else:
-                return
+                return [result.outcomes[index] for index in range(len(group))]
 
-    async def _roll_back(self) -> None:
-        self._cache.clear()
-        # A failed COMMIT may have rolled back by itself already.
-        if self._writer.in_transaction:
-            with suppress(sqlite3.Error):
-                await asyncio.shield(self._writer.execute_fetchall(SQL["rollback"]))
-
-    def _learn(self, result: GroupResult) -> None:
+    def _transact(
+        self, database: sqlite3.Connection, group: Sequence[Work]
+    ) -> GroupResult:
+        """Do a group from BEGIN to COMMIT, on the writer's thread."""
+        database.execute(SQL["begin"])
+        try:
+            writer = GroupWriter(
+                database, self._cache, self._last_position, self._clock.now_ms()
+            )
+            result = writer.write(group)
+            database.execute(SQL["commit"])
+        except BaseException as error:
+            self._cache.clear()
+            # A failed COMMIT may have rolled back by itself already.
+            if database.in_transaction:
+                database.execute(SQL["rollback"])
+            if isinstance(error, UnicodeError | OverflowError):
+                raise StoreUnavailable("commit", str(error)) from error
+            raise
+        # On disk: only now may anything be remembered of it.
         self._cache.put(result.states)
         self._last_position = result.last_position
+        return result
 
 
 def _is_about_the_data(cause: BaseException | None) -> bool:
@@ -152,37 +151,16 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]
     ):
         store_id = await schema.prepare(writer, database, clock.now_ms())
         with translated("read the last position"):
-            last_position = int(str(await scalar(writer, SQL["last_position"])))
+            last = await writer.do(partial(scalar, sql=SQL["last_position"]))
+            last_position = int(str(last))
         yield SqliteStore(writer, reader, store_id, last_position, settings, clock)
 
 
 @asynccontextmanager
-async def connected(
-    database: Path, busy_timeout_ms: int
-) -> AsyncIterator[aiosqlite.Connection]:
-    """Hold one connection; its thread ends with the block, whatever happens in it."""
-    connection = await open_connection(database, busy_timeout_ms=busy_timeout_ms)
-    try:
-        yield connection
-    finally:
-        await asyncio.shield(connection.close())
-
-
-@asynccontextmanager
 async def bindings_opened(
-    database: Path,
-    clock: Clock,
-    *,
-    must_exist: bool = False,
-    busy_timeout_ms: int = 5_000,
+    database: Path, clock: Clock, busy_timeout_ms: int = 5_000
 ) -> AsyncIterator[SqliteBindings]:
-    """Open only the bindings, beside a running server or without one.
-
-    Raises:
-        StoreMissing: there is no such file, and it must exist.
-    """
-    if must_exist and not database.is_file():
-        raise StoreMissing(database)
+    """Open only the bindings, beside a running server or without one."""
     async with connected(database, busy_timeout_ms) as connection:
         await schema.prepare(connection, database, clock.now_ms())
         yield SqliteBindings(connection)

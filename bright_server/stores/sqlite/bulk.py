@@ -1,0 +1,37 @@
+"""Many rows with few statements.
+
+While SQLite runs a statement, Python's other threads run too; between statements they
+take turns. Rows that go in one by one therefore crawl while the event loop is busy; in
+statements of a hundred they do not, and cost a sixth less besides.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+from typing import Final
+
+# Few sizes, so that the prepared statements stay few; 100 rows of 15 columns are far
+# below SQLite's limit of 32,766 parameters.
+_ROWS_PER_STATEMENT: Final = (100, 10, 1)
+
+
+def insert_rows(
+    database: sqlite3.Connection, insert: str, rows: Sequence[tuple[object, ...]]
+) -> None:
+    """Run `INSERT INTO … VALUES (?, …)` for all rows, in their order."""
+    start = 0
+    for size in _ROWS_PER_STATEMENT:
+        statement = _widened(insert, size)
+        while len(rows) - start >= size:
+            chunk = rows[start : start + size]
+            database.execute(statement, tuple(chain.from_iterable(chunk)))
+            start += size
+
+
+@cache
+def _widened(insert: str, rows: int) -> str:
+    head, values = insert.split("VALUES", 1)
+    return f"{head}VALUES {', '.join([values.strip()] * rows)}"
