@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from extension_harness.page.errors import UnknownConversation
+from extension_harness.page.errors import UnknownConversationError
 from extension_harness.page.state import PageState
 from extension_harness.page.switches import Switches
 from extension_harness.page.truth import Conversation
@@ -28,7 +28,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 def json_response(value: object, status: int = 200) -> Response:
-    """Return JSON in ASCII: lone surrogates travel as escapes, as the page sends them."""
+    """Return ASCII JSON: lone surrogates travel as escapes, as the page has them."""
     return Response(json.dumps(value), status, media_type="application/json")
 
 
@@ -77,7 +77,7 @@ def find_conversation(
         if isinstance(spelled := params.get(key), str) and spelled:
             try:
                 return state.conversation(spelled)
-            except UnknownConversation:
+            except UnknownConversationError:
                 return None
     wanted = {str(params.get("aliId")), str(params.get("contactAliId"))}
     return next((c for c in state.conversations() if c.buyer_id in wanted), None)

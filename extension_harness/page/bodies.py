@@ -144,7 +144,7 @@ def quote_card(rng: random.Random) -> Body:
 def address_card(rng: random.Random) -> Body:
     """A postal address."""
     body = {
-        "contactName": f"{rng.choice(words.FIRST_NAMES)} {rng.choice(words.LAST_NAMES)}",
+        "contactName": words.person(rng),
         "companyAddress": f"{rng.randrange(1, 200)} Harbour Road",
         "companyTel": f"+49 30 555{rng.randrange(10_000):04d}",
         "zipCode": f"{rng.randrange(10_000, 99_999)}",

@@ -30,8 +30,8 @@ HOSTS = (
 class Certificate:
     """A server certificate of an authority that nobody trusts.
 
-    `spki` is what Chromium's --ignore-certificate-errors-spki-list takes; `authority_pem`
-    is for clients that check the certificate.
+    `spki` is what Chromium's --ignore-certificate-errors-spki-list takes;
+    `authority_pem` is for clients that check the certificate.
     """
 
     leaf: trustme.LeafCert

@@ -1,8 +1,8 @@
 """The line between the server and the open pages: events out, reports in.
 
-It stands in for the page's own real-time channel, so that live messages reach the page's
-event bus, list and document whichever surfaces are switched on. Each page has a bounded
-queue; a page that does not read is closed and comes back by itself.
+It stands in for the page's own real-time channel, so that live messages reach the
+page's event bus, list and document whichever surfaces are switched on. Each page has a
+bounded queue; a page that does not read is closed and comes back by itself.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ def compare_anomalies(
     """Compare anomaly records `{code, conversationId, messageId?}` with the ledger.
 
     One invalid row may rightly leave several records, one for each surface that showed
-    it: so each certain anomaly needs at least as many records of its code and
-    conversation as there are such anomalies, and a record needs an anomaly to explain it.
+    it. So the n certain anomalies of a code and conversation need at least n records,
+    and every record needs an anomaly that explains it.
     """
     known: Counter[tuple[object, object]] = Counter()
     anomalies = list(expected)

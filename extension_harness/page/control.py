@@ -1,15 +1,17 @@
-"""The control address for other processes: plain HTTP on this machine, JSON both ways."""
+"""The control address for other processes: plain HTTP, JSON both ways."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from extension_harness.page.answers import json_response
+from extension_harness.page.answers import json_response, number
 from extension_harness.page.channel import Channel
 from extension_harness.page.dialects.spelling import JsonObject
 from extension_harness.page.errors import PageError
@@ -82,7 +84,7 @@ class Control:
         )
 
     async def live(self, request: Request) -> Response:
-        """Post a message: `{conversationId?, text?, direction?, messy?}`."""
+        """Post a message: `{conversationId?, text?, direction?, messy?, sentAtMs?}`."""
         body = await _body(request)
         try:
             message = self._live.post(
@@ -90,29 +92,29 @@ class Control:
                 _text(body, "text"),
                 _text(body, "direction") or "inbound",
                 _text(body, "messy"),
+                sent_at_ms=number(body.get("sentAtMs")),
             )
         except PageError as error:
             return _refused(error)
         return json_response(message.as_dict())
 
     async def command(self, request: Request) -> Response:
-        """`{name: recall|vanish|edit|repeat, messageId, text?}` or reload, drop-socket."""
+        """Do `{name, messageId?, text?}`: recall, vanish, edit, repeat, reload, etc."""
         body = await _body(request)
-        name, message_id = _text(body, "name"), _text(body, "messageId") or ""
+        name, message_id = _text(body, "name") or "", _text(body, "messageId") or ""
+        verbs: dict[str, Callable[[], object]] = {
+            "recall": lambda: self._live.recall(message_id),
+            "vanish": lambda: self._live.vanish(message_id),
+            "edit": lambda: self._live.edit(message_id, _text(body, "text") or ""),
+            "repeat": lambda: self._live.repeat(message_id),
+        }
+        for plain in ("reload", "drop-socket", "list"):
+            verbs[plain] = partial(self._channel.broadcast, {"type": plain})
+        if name not in verbs:
+            known = ", ".join(verbs)
+            return _refused(PageError(f"no command {name!r}; there are {known}"))
         try:
-            match name:
-                case "recall":
-                    self._live.recall(message_id)
-                case "vanish":
-                    self._live.vanish(message_id)
-                case "edit":
-                    self._live.edit(message_id, _text(body, "text") or "")
-                case "repeat":
-                    self._live.repeat(message_id)
-                case "reload" | "drop-socket" | "list":
-                    self._channel.broadcast({"type": name})
-                case _:
-                    raise PageError(f"no command {name!r}")
+            verbs[name]()
         except PageError as error:
             return _refused(error)
         return json_response({"done": name})

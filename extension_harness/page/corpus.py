@@ -1,7 +1,7 @@
 """The corpus: every conversation and message of the page, made from one seed.
 
-The same arguments always make the same corpus, to the byte. Message ids are 13 digits and
-increase with the time of the messages over all conversations, as the page's do.
+The same arguments always make the same corpus, to the byte. Message ids are 13 digits
+and increase with the time of the messages over all conversations, as the page's do.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Corpus:
         many as fit, in the catalogue's order.
 
         Raises:
-            CorpusError: a number is negative, there are messages but no conversation, or
-                a code of `messy` does not exist.
+            CorpusError: a number is negative, there are messages but no conversation,
+                or a code of `messy` does not exist.
         """
         _check(conversations, messages, messy, account)
         # One seed, one corpus: nothing here is a secret.

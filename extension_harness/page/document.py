@@ -18,8 +18,8 @@ class Timeline:
     """When the parts of the page appear after its HTML, in milliseconds.
 
     Real pages take seconds; the defaults are short, so that tests are. `noise_every_ms`
-    0 leaves the event bus quiet between messages; `open_first` opens a conversation, as a
-    person would, so that the page makes its own history calls.
+    0 leaves the event bus quiet between messages; `open_first` opens a conversation, as
+    a person would, so that the page makes its own history calls.
     """
 
     sdk_ms: int = 100
@@ -69,20 +69,23 @@ window.__simulator__ = {script_json(config)};
 </head>
 <body>
 <header class="top-bar">
-<span class="mark"></span><strong>OneTalk</strong><small>simulated page, account {account}</small>
+<span class="mark"></span><strong>OneTalk</strong>
+<small>simulated page, account {account}</small>
 <div class="connection-status-container" role="status" hidden>
 <span class="status-tip">网络连接已经断开</span></div>
 </header>
 <main class="columns">
 <nav class="conversation-list" aria-label="Conversations">
-<input class="search-input" type="search" placeholder="Search contacts" aria-label="Search contacts">
+<input class="search-input" type="search" placeholder="Search contacts"
+ aria-label="Search contacts">
 <div class="conversation-scroller"><div class="conversation-canvas"></div></div>
 </nav>
 <section class="message-container" aria-label="Messages">
 <div class="content-header">Choose a conversation</div>
 <div class="message-list" tabindex="0" aria-label="Messages"></div>
 <div class="send-bar">
-<textarea class="send-textarea" rows="2" placeholder="Write a message" aria-label="Message"></textarea>
+<textarea class="send-textarea" rows="2" placeholder="Write a message"
+ aria-label="Message"></textarea>
 <button class="send-tool-button" type="button">Send</button>
 </div>
 </section>

@@ -56,7 +56,7 @@ class Endpoints:
         ]
 
     async def legacy(self, request: Request) -> Response:
-        """`getChatMessageList.htm`: a JSON `timeSlide` of forward, timeStamp, pageSize."""
+        """`getChatMessageList.htm`: `timeSlide` {forward, timeStamp, pageSize}."""
         if not self._state.switches.current.http_legacy:
             return Response("Not Found", 404)
         if refused := await trouble(self._state):
@@ -87,7 +87,7 @@ class Endpoints:
         return json_response(self._serving.recent(chat, cursor, count or DEFAULT_COUNT))
 
     async def unread(self, _: Request) -> Response:
-        """`unread.htm`: the login's state and the conversations with unread messages."""
+        """`unread.htm`: the login's state, conversations with unread messages."""
         if not self._state.switches.current.unread:
             return Response("Not Found", 404)
         if refused := await trouble(self._state):

@@ -2,10 +2,10 @@
 
 PageError
 ├── CorpusError          the corpus that was asked for cannot be made
-├── UnknownConversation  a control names a conversation that the page does not have
-├── UnknownSwitch        a control names a switch, or a value, that does not exist
-├── PageNotReady         the awaited number of open pages did not come in time
-└── PageNotRunning       the page's server was not started, or did not start
+├── UnknownConversationError  a control names a conversation that the page does not have
+├── UnknownSwitchError        a control names a switch, or a value, that does not exist
+├── PageNotReadyError         the awaited number of open pages did not come in time
+└── PageNotRunningError       the page's server was not started, or did not start
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ class PageError(Exception):
 
 
 class CorpusError(PageError):
-    """The corpus that was asked for cannot be made; the text says which number is off."""
+    """The corpus that was asked for cannot be made; the text says why."""
 
 
-class UnknownConversation(PageError):
+class UnknownConversationError(PageError):
     """No conversation of the page has this id."""
 
     def __init__(self, conversation_id: str) -> None:
@@ -30,11 +30,11 @@ class UnknownConversation(PageError):
         )
 
 
-class UnknownSwitch(PageError):
+class UnknownSwitchError(PageError):
     """A switch, or the value given for it, does not exist."""
 
 
-class PageNotReady(PageError):
+class PageNotReadyError(PageError):
     """Fewer pages than awaited were open and ready within the time."""
 
     def __init__(self, wanted: int, ready: int, seconds: float) -> None:
@@ -46,5 +46,5 @@ class PageNotReady(PageError):
         )
 
 
-class PageNotRunning(PageError):
+class PageNotRunningError(PageError):
     """The page's server is not up; the text says what was tried."""

@@ -44,7 +44,7 @@ def page_of(
 
 
 def stuck_page(rows: Sequence[Message], count: int) -> HistoryPage:
-    """Return the page that repeats for ever: the newest rows, with more to come [M06]."""
+    """Return the page that repeats for ever: the newest rows, and more [M06]."""
     found = tuple(rows[-max(1, count) :][::-1])
     return HistoryPage(found, found[-1].position_ms if found else None, True)
 

@@ -31,8 +31,8 @@ from extension_harness.page.truth import Message
 class Ledger:
     """The ledger of one page; safe to read and write from any thread.
 
-    It grows with the corpus and the live messages only: chances are kept per message and
-    surface as first, last and count.
+    It grows with the corpus and the live messages only: chances are kept per message
+    and surface as first, last and count.
     """
 
     def __init__(self, account: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 from extension_harness.page import recipes
@@ -24,6 +25,7 @@ class Live:
         self._serving = serving
         self._state = serving.state
         self._channel = channel
+        self.on_announced: Callable[[Message], None] | None = None
         self._rng = random.Random(serving.state.corpus.seed)  # noqa: S311
 
     def post(
@@ -33,15 +35,20 @@ class Live:
         direction: str,
         messy: str | None,
         *,
+        sent_at_ms: int | None = None,
         announce: bool = True,
     ) -> LedgerMessage:
         """Put a new message into the page and announce it to the open pages.
 
+        Its time is the page's now, after everything in its conversation; `sent_at_ms`
+        puts it anywhere else, also before what is there.
+
         Raises:
             CorpusError: `messy` is no code that a message can carry.
-            UnknownConversation: there is no such conversation.
+            UnknownConversationError: there is no such conversation.
         """
         draft = self._draft(conversation_id, direction)
+        draft.position_ms = draft.position_ms if sent_at_ms is None else sent_at_ms
         draft.write_text(text or f"live message {self._state.last_number + 1}")
         if messy is not None:
             self._season(draft, messy)
@@ -70,7 +77,8 @@ class Live:
         chat = self._chat(conversation_id)
         outbound = direction == "outbound"
         sender = chat.seller_id if outbound else chat.buyer_id
-        moment = max(self._state.now_ms(), self._state.latest_at_ms(chat) + 1)
+        now = self._state.now_ms() + self._state.switches.current.clock_offset_ms
+        moment = max(now, self._state.latest_at_ms(chat) + 1)
         return Draft(chat.conversation_id, moment, sender, outbound, live=True)
 
     def _chat(self, conversation_id: str | None) -> Conversation:
@@ -99,6 +107,8 @@ class Live:
             None,
             {"listRow": self._serving.full_row(chat), "row": recent_row(row, place)},
         )
+        if self.on_announced is not None:
+            self.on_announced(row)
 
     def _announce_event(
         self, row: Message, name: str | None, more: JsonObject | None = None

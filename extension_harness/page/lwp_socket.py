@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from extension_harness.page.answers import number
 from extension_harness.page.dialects import conversation_rows, events
 from extension_harness.page.dialects.spelling import JsonObject
-from extension_harness.page.errors import UnknownConversation
+from extension_harness.page.errors import UnknownConversationError
 from extension_harness.page.history import DEFAULT_COUNT
 from extension_harness.page.serving import Serving
+from extension_harness.page.truth import Message
 
 
 class LwpSocket:
-    """Answers the routes of one page's socket."""
+    """Answers the routes of the page's socket; all connections of one page server."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
+        self._open: set[WebSocket] = set()
+
+    async def push(self, row: Message) -> None:
+        """Push a new message to every connection, where the socket carries bodies."""
+        state = self._serving.state
+        if state.switches.current.lwp != "bodies":
+            return
+        chat = state.conversation(row.conversation_id)
+        model = self._serving.spelled(row, chat, events.lwp_model)
+        frame = {"lwp": "/s/message", "headers": {}, "body": model}
+        for socket in list(self._open):
+            with suppress(WebSocketDisconnect, RuntimeError):
+                await socket.send_text(json.dumps(frame))
+                state.shown("lwp", (row,))
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one connection; refused while the surface is off."""
@@ -28,6 +44,7 @@ class LwpSocket:
             return
         await socket.accept()
         registered = False
+        self._open.add(socket)
         try:
             while True:
                 frame = json.loads(await socket.receive_text())
@@ -36,9 +53,11 @@ class LwpSocket:
                 await socket.send_text(json.dumps(self.answer(frame, second=second)))
         except (WebSocketDisconnect, ValueError):
             return
+        finally:
+            self._open.discard(socket)
 
     def answer(self, frame: JsonObject, *, second: bool = False) -> JsonObject:
-        """Return the answer to a frame; clients match it by `mid`, no route is echoed."""
+        """Return the answer to a frame; clients match it by `mid`."""
         headers = frame.get("headers")
         mid = headers.get("mid") if isinstance(headers, dict) else None
         body = frame.get("body")
@@ -80,7 +99,7 @@ class LwpSocket:
         cid, _, cursor, count, *_ = (*arguments, "", None, None, None)
         try:
             chat = self._serving.state.conversation(str(cid))
-        except UnknownConversation:
+        except UnknownConversationError:
             return {"userMessageModels": [], "nextCursor": 0, "hasMore": False}
         asked = number(count, DEFAULT_COUNT) or DEFAULT_COUNT
         return self._serving.lwp(chat, number(cursor), asked)

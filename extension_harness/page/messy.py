@@ -1,4 +1,4 @@
-"""The catalogue of messy inputs M01–M44: what each is and where the page shows it.
+"""The catalogue of messy inputs M01 to M44: what each is and where the page shows it.
 
 docs/simulated-page.md describes each in full; a test holds the two together.
 """

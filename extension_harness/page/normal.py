@@ -1,8 +1,8 @@
 """The normal form of the truth, written down by the simulator's own rules.
 
-This is the ledger's side of docs/normal-form.md. It starts from the canonical truth, not
-from what a surface served, so that a mistake in a dialect and a mistake in an adapter
-cannot cancel out.
+This is the ledger's side of docs/normal-form.md. It starts from the canonical truth,
+not from what a surface served, so that a mistake in a dialect and a mistake in an
+adapter cannot cancel out.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 
 
 def clean_text(text: str) -> str:
-    """Return `text` as it may be stored: no NUL, lone surrogate, `\\r\\n` or secret."""
+    """Return `text` as it may be stored: no NUL, lone surrogate, CR LF or secret."""
     text = _UNSTORABLE.sub("\ufffd", text).replace("\r\n", "\n")
     text = _PAIR.sub(rf"\1={REDACTED}", text)
     return _JSON_PAIR.sub(rf'"\1"\2"{REDACTED}"', text)

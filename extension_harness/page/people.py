@@ -21,7 +21,7 @@ def conversations(
 
 def _ordinary(rng: random.Random, number: int, account: str) -> Conversation:
     buyer = _buyer_id(rng, number)
-    name = f"{rng.choice(words.FIRST_NAMES)} {rng.choice(words.LAST_NAMES)}"
+    name = words.person(rng)
     return Conversation(
         number=number,
         conversation_id=normal_conversation_id(account, buyer, ""),

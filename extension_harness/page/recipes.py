@@ -107,7 +107,7 @@ def _edited(draft: Draft, rng: random.Random) -> None:
     draft.edited_text = f"{text} (edited)"
 
 
-def _quote(as_string: bool, with_text: bool) -> Recipe:
+def _quote(*, as_string: bool, with_text: bool) -> Recipe:
     def write(draft: Draft, rng: random.Random) -> None:
         draft.write_text(words.sentence(rng))
         missing = str(4_100_000_000_000 + rng.randrange(10**9))
@@ -146,11 +146,11 @@ def _reminders(draft: Draft, rng: random.Random) -> None:
     draft.write_body(Body("unknown", 2106, json.dumps(body)))
 
 
-_SECRET_LINK = (
+_LINK_TO_REDACT = (
     "see https://onetalk.alibaba.com/message/detail.htm?ctoken=abc123def&id=5"
     "&_tb_token_=e3f1&sign=0A1B2C#top, design=blue stays"
 )
-_SECRET_JSON = (
+_JSON_TO_REDACT = (
     'pasted: {"chatToken" : "WTB0eHl6PQ==", "note": "keep", "secReqToken":"q"}'
 )
 _SIGNED = {
@@ -176,8 +176,8 @@ RECIPES: tuple[tuple[str, Recipe], ...] = (
         _text("zero\u200bwidth\u200d, \u202ebidi\u202c, no\u00a0break, \ufefftail "),
     ),
     ("M11", _text("half an emoji \ud83d, a NUL \x00, a lone \rreturn")),
-    ("M12", _text("你好，样品已收到。السعر مناسب 👍🏽 Спасибо")),
-    ("M12", _text("mojibake: Ã¤Ã¶Ã¼ â‚¬ ä½\xa0å¥½")),
+    ("M12", _text("你好\uff0c样品已收到。السعر مناسب 👍🏽 Спасибо")),
+    ("M12", _text("mojibake: Ã¤Ã¶Ã¼ â\u201a¬ ä½\xa0å¥½")),
     (
         "M12",
         _json("file", 53, {"params": {"name": "报价单 Q4 (终).xlsx", "size": 77}}),
@@ -215,8 +215,8 @@ RECIPES: tuple[tuple[str, Recipe], ...] = (
     ("M30", _set(lacks_receiver=True)),
     ("M37", _parentless),
     ("M38", _json("image", 60, _SIGNED)),
-    ("M39", _text(_SECRET_LINK)),
-    ("M39", _text(_SECRET_JSON)),
+    ("M39", _text(_LINK_TO_REDACT)),
+    ("M39", _text(_JSON_TO_REDACT)),
     ("M39", _reminder),
     ("M39", _reminders),
     ("M40", _body(bodies.address_card)),

@@ -33,7 +33,7 @@ class LedgerMessage:
         return (self.channel_account_id, self.conversation_id, self.message_id)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the normal form with the wire's field names, absent fields left out."""
+        """Return the normal form under the wire's names, absent fields left out."""
         fields: dict[str, object] = {
             "channelAccountId": self.channel_account_id,
             "conversationId": self.conversation_id,
@@ -68,9 +68,9 @@ class LedgerMessage:
 class LedgerAnomaly:
     """An observation that must become an anomaly record and never a message fact.
 
-    `row` tells the truth rows apart (their position's number, not an id that the page
-    shows). `message_id` is the id as far as the row has a usable one. `certain` is false
-    where the extension may rightly not have seen it (a conflict needs both versions).
+    `row` tells the truth's rows apart (a number that the page need not show).
+    `message_id` is the id as far as the row has a usable one. `certain` is false where
+    the extension may rightly not have seen it (a conflict needs both versions).
     """
 
     code: str
@@ -134,9 +134,11 @@ class Comparison:
     def as_text(self, limit: int = 5) -> str:
         """Return the result for a human: the counts and the first few of each fault."""
         lines = [
-            f"{self.matched} equal, {len(self.missing)} missing, "
-            f"{len(self.unexpected)} unexpected, {len(self.different)} different, "
-            f"{len(self.duplicates)} duplicates"
+            (
+                f"{self.matched} equal, {len(self.missing)} missing, "
+                f"{len(self.unexpected)} unexpected, {len(self.different)} different, "
+                f"{len(self.duplicates)} duplicates"
+            )
         ]
         lines += [f"missing {each.as_dict()}" for each in self.missing[:limit]]
         lines += [f"unexpected {dict(each)}" for each in self.unexpected[:limit]]

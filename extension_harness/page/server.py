@@ -1,8 +1,8 @@
 """The simulated page as an object: start it, open it, drive it, ask its ledger.
 
-Two listeners in one thread of its own: TLS for the page at its real host names (Chromium
-is told to come here by `host_rules` and to accept the certificate by `spki`), and plain
-HTTP on this machine for the control address and for a human's look.
+Two listeners in one thread of its own: TLS for the page at its real host names
+(Chromium is told to come here by `host_rules` and to accept the certificate by `spki`),
+and plain HTTP on this machine for the control address and for a human's look.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from extension_harness.page.control import Control
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.document import Timeline
 from extension_harness.page.endpoints import Endpoints
-from extension_harness.page.errors import PageNotReady, PageNotRunning
+from extension_harness.page.errors import PageNotReadyError, PageNotRunningError
 from extension_harness.page.ledger import Ledger
 from extension_harness.page.live import Live
+from extension_harness.page.lwp_socket import LwpSocket
 from extension_harness.page.records import LedgerAnomaly, LedgerMessage
 from extension_harness.page.serving import Serving
 from extension_harness.page.simulator_routes import PAGE_PATH, SimulatorRoutes
@@ -41,6 +42,7 @@ from extension_harness.page.truth import Fault, Message
 START_SECONDS = 20.0
 EDIT_SECONDS = 0.2
 LOOPBACK = "127.0.0.1"
+_NOT_STARTED = "the simulated page was not started: call start()"
 
 
 class SimulatedPage:
@@ -66,6 +68,8 @@ class SimulatedPage:
         self._serving = Serving(self.state)
         self._channel = Channel(self.state)
         self._live = Live(self._serving, self._channel)
+        self._lwp = LwpSocket(self._serving)
+        self._live.on_announced = self._push_lwp
         self._timeline = timeline or Timeline()
         self._ports = (port, control_port)
         self._certificate: Certificate | None = None
@@ -84,31 +88,39 @@ class SimulatedPage:
     def start(self) -> Self:
         """Start both listeners and return when they take connections.
 
+        After a stop the page comes back at the same ports with the same certificate.
+
         Raises:
-            PageNotRunning: a port is taken, or the server did not come up in time.
+            PageNotRunningError: a port is taken, or the server did not come up in time.
         """
         if self._thread is not None:
             return self
-        self._certificate = make_certificate()
+        self._failure = None
+        self._certificate = self._certificate or make_certificate()
         try:
             self._sockets = [_listen(port) for port in self._ports]
         except OSError as error:
-            raise PageNotRunning(
+            raise PageNotRunningError(
                 f"the simulated page cannot listen on ports {self._ports}: {error}"
             ) from error
+        self._ports = (self._port(0), self._port(1))
         started = threading.Event()
         self._thread = threading.Thread(
             target=self._run, args=(started,), name="simulated-page", daemon=True
         )
         self._thread.start()
-        if not started.wait(START_SECONDS) or self._failure is not None:
-            raise PageNotRunning(
-                f"the simulated page did not start: {self._failure or 'time is over'}"
-            ) from self._failure
+        self._check_started(in_time=started.wait(START_SECONDS))
         return self
 
+    def _check_started(self, *, in_time: bool) -> None:
+        if self._failure is not None or not in_time:
+            reason = self._failure or "time is over"
+            raise PageNotRunningError(
+                f"the simulated page did not start: {reason}"
+            ) from self._failure
+
     def stop(self) -> None:
-        """Close every connection and both listeners; harmless when it is not running."""
+        """Close every connection and both listeners; harmless when not running."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -141,7 +153,7 @@ class SimulatedPage:
     async def _serve(self, started: threading.Event) -> None:
         self._channel.attach(asyncio.get_running_loop())
         routes = SimulatorRoutes(
-            self._serving, self._live, self._channel, self._timeline
+            self._serving, self._live, self._channel, self._lwp, self._timeline
         ).routes()
         routes = [*routes, *Endpoints(self._serving).routes()]
         control = Control(self.state, self._live, self._channel).routes()
@@ -168,7 +180,9 @@ class SimulatedPage:
 
     def _port(self, index: int) -> int:
         if not self._sockets:
-            raise PageNotRunning("the simulated page was not started: call start()")
+            raise PageNotRunningError(
+                "the simulated page was not started: call start()"
+            )
         return int(self._sockets[index].getsockname()[1])
 
     @property
@@ -203,7 +217,9 @@ class SimulatedPage:
 
     def _made(self) -> Certificate:
         if self._certificate is None:
-            raise PageNotRunning("the simulated page was not started: call start()")
+            raise PageNotRunningError(
+                "the simulated page was not started: call start()"
+            )
         return self._certificate
 
     # What it holds, and what happens in it.
@@ -219,17 +235,20 @@ class SimulatedPage:
         text: str | None = None,
         direction: str = "inbound",
         messy: str | None = None,
+        sent_at_ms: int | None = None,
     ) -> LedgerMessage:
         """Put a new message into the page; it goes to open pages and into the history.
 
-        None as conversation: the one on top of the list. `messy` seasons the message with
-        a messy input.
+        None as conversation: the one on top of the list. `messy` seasons the message
+        with a messy input. Without `sent_at_ms` it is the conversation's newest.
 
         Raises:
             CorpusError: no message can carry `messy`.
-            UnknownConversation: there is no such conversation.
+            UnknownConversationError: there is no such conversation.
         """
-        return self._live.post(conversation_id, text, direction, messy)
+        return self._live.post(
+            conversation_id, text, direction, messy, sent_at_ms=sent_at_ms
+        )
 
     def post_invalid(
         self, fault: Fault, conversation_id: str | None = None
@@ -265,19 +284,24 @@ class SimulatedPage:
         """Wait until `n` pages are open and have finished their boot.
 
         Raises:
-            PageNotReady: they were not, within `timeout` seconds.
+            PageNotReadyError: they were not, within `timeout` seconds.
         """
         if not self._channel.wait_ready(n, timeout):
-            raise PageNotReady(n, self._channel.ready_pages(), timeout)
+            raise PageNotReadyError(n, self._channel.ready_pages(), timeout)
 
     def wait_for_no_page(self, timeout: float = 30.0) -> None:
         """Wait until every page is closed.
 
         Raises:
-            PageNotReady: one is still open after `timeout` seconds.
+            PageNotReadyError: one is still open after `timeout` seconds.
         """
         if not self._channel.wait_closed(timeout):
-            raise PageNotReady(0, self._channel.ready_pages(), timeout)
+            raise PageNotReadyError(0, self._channel.ready_pages(), timeout)
+
+    def _push_lwp(self, row: Message) -> None:
+        loop = self._channel.loop
+        if loop is not None and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self._lwp.push(row), loop)
 
     def _edit_soon(self, row: Message) -> None:
         """Announce an edit after the answer that shows the first version is out."""

@@ -41,7 +41,7 @@ class Serving:
         )
 
     def spelled(self, row: Message, chat: Conversation, dialect: Dialect) -> object:
-        """Return one row in a dialect; a foreign row is another conversation's [M36]."""
+        """Return a row in a dialect; a foreign one is another conversation's [M36]."""
         if row.fault is Fault.FOREIGN:
             other = self.state.any_row(chat.conversation_id, row.number)
             if other is not None:
@@ -77,7 +77,7 @@ class Serving:
     def legacy(
         self, chat: Conversation, cursor_ms: int | None, count: int
     ) -> JsonObject:
-        """Return the answer of `getChatMessageList.htm`: oldest first [M07], no cursor."""
+        """Return the answer of `getChatMessageList.htm`: oldest first [M07]."""
         page = self.state.history("http_legacy", chat, cursor_ms, count)
         rows = self._rows(page, chat, legacy_row)
         messy = self.state.corpus.messy
@@ -136,6 +136,8 @@ class Serving:
                 if at_ms(chat) < cursor_ms or (overlap and at_ms(chat) == cursor_ms)
             ]
         count = max(2, min(LIST_PAGE, count))
+        while count < len(chats) and at_ms(chats[count]) == at_ms(chats[count - 1]):
+            count += 1  # the cursor is a time: those of one time stay together
         page = chats[:count]
         return {
             "list": [self.full_row(chat) for chat in page],

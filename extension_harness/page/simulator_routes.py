@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket
 from extension_harness.page import answers
 from extension_harness.page.channel import Channel
 from extension_harness.page.document import Timeline, customer_html, page_html
-from extension_harness.page.errors import UnknownConversation
+from extension_harness.page.errors import UnknownConversationError
 from extension_harness.page.history import DEFAULT_COUNT
 from extension_harness.page.live import Live
 from extension_harness.page.lwp_socket import LwpSocket
@@ -32,20 +32,25 @@ class SimulatorRoutes:
     """Documents, the SDK's data and the channel of one page."""
 
     def __init__(
-        self, serving: Serving, live: Live, channel: Channel, timeline: Timeline
+        self,
+        serving: Serving,
+        live: Live,
+        channel: Channel,
+        lwp: LwpSocket,
+        timeline: Timeline,
     ) -> None:
         self._serving = serving
+        self._lwp = lwp
         self._state = serving.state
         self._live = live
         self._channel = channel
         self._timeline = timeline
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes of the documents and of everything under `/__simulator__`."""
-        lwp = LwpSocket(self._serving)
+        """Return the routes of the documents and of the simulator's own paths."""
 
         async def lwp_endpoint(socket: WebSocket) -> None:
-            await lwp.serve(socket)
+            await self._lwp.serve(socket)
 
         async def channel_endpoint(socket: WebSocket) -> None:
             await self._channel.serve(socket)
@@ -127,7 +132,7 @@ class SimulatorRoutes:
         text = str(params.get("content", ""))
         try:
             chat = self._state.conversation(str(params.get("cid", "")))
-        except UnknownConversation as error:
+        except UnknownConversationError as error:
             return answers.error_response(404, str(error))
         echo = self._state.switches.current.send_echo
         before = echo == "before_promise"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from extension_harness.page.corpus import Corpus
-from extension_harness.page.errors import UnknownConversation
+from extension_harness.page.errors import UnknownConversationError
 from extension_harness.page.history import (
     HistoryPage,
     empty_page,
@@ -91,7 +91,7 @@ class PageState:
         """Return the conversation that `spelled` names, in any of the page's spellings.
 
         Raises:
-            UnknownConversation: the page has none of this id.
+            UnknownConversationError: the page has none of this id.
         """
         known = self._conversations.get(spelled)
         if known is None:
@@ -102,7 +102,7 @@ class PageState:
                 normal = normal_conversation_id(first, second, suffix)
                 known = self._conversations.get(normal)
         if known is None:
-            raise UnknownConversation(spelled)
+            raise UnknownConversationError(spelled)
         return known
 
     def any_row(self, skip: str, number: int) -> Message | None:
@@ -114,7 +114,7 @@ class PageState:
         return next((row for row in rows if row.fault is None), None)
 
     def add(self, row: Message) -> None:
-        """Put a row into its conversation, at its place in time, and into the ledger."""
+        """Put a row into its conversation at its place in time, and the ledger."""
         with self._lock:
             rows = self._rows[row.conversation_id]
             insort(rows, row, key=lambda each: (each.position_ms, each.number))
@@ -144,7 +144,7 @@ class PageState:
         cursor_ms: int | None,
         count: int,
     ) -> HistoryPage:
-        """Return the page that `surface` gets, and enter it into the ledger as shown."""
+        """Return the page that `surface` gets, and enter it as shown."""
         switches = self.switches.current
         key = conversation.conversation_id
         with self._lock:
@@ -201,7 +201,7 @@ class PageState:
             return self.last_number
 
     def serve_count(self) -> int:
-        """Return a number that grows with each answer: the page's spellings follow it."""
+        """Return a number that grows with each spelt row [M24]."""
         with self._lock:
             self._serves += 1
             return self._serves

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 
-from extension_harness.page.errors import UnknownSwitch
+from extension_harness.page.errors import UnknownSwitchError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Switches:
     )
     second_instance: bool = True  # getMessageServiceV2() is not the live instance
     send_echo: str = "before_promise"  # before_promise, after_promise, never
-    clock_offset_ms: int = 0  # of the page's clock against this machine's
+    clock_offset_ms: int = 0  # of the page's times against this machine's clock
     # What history pages do.
     page_size_bias: int = 0  # rows more or fewer than asked for
     duplicate_rows: bool = False  # every page shows its first row twice
@@ -88,7 +88,7 @@ class SwitchBoard:
         """Change some switches at once and return them all.
 
         Raises:
-            UnknownSwitch: a name or a value does not exist; nothing was changed.
+            UnknownSwitchError: a name or a value does not exist; nothing was changed.
         """
         for name, value in changes.items():
             _check(name, value)
@@ -117,13 +117,13 @@ _MANY = (list, tuple, set, frozenset)
 def _check(name: str, value: object) -> None:
     known = {field.name: getattr(Switches(), field.name) for field in fields(Switches)}
     if name not in known:
-        raise UnknownSwitch(f"no switch {name!r}; there are {', '.join(known)}")
+        raise UnknownSwitchError(f"no switch {name!r}; there are {', '.join(known)}")
     if name in CHOICES and value not in CHOICES[name]:
-        raise UnknownSwitch(f"{name} is one of {CHOICES[name]}, not {value!r}")
+        raise UnknownSwitchError(f"{name} is one of {CHOICES[name]}, not {value!r}")
     default = known[name]
     right = isinstance(
         value, _MANY if isinstance(default, frozenset) else type(default)
     )
     if not right or isinstance(value, bool) != isinstance(default, bool):
         kind = "list" if isinstance(default, frozenset) else type(default).__name__
-        raise UnknownSwitch(f"{name} takes a {kind}, not {value!r}")
+        raise UnknownSwitchError(f"{name} takes a {kind}, not {value!r}")

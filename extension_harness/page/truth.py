@@ -62,7 +62,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a message quotes; the quoted message need not be one that the page serves."""
+    """What a message quotes; the page need not serve the quoted message."""
 
     message_id: str
     text: str | None
@@ -104,7 +104,7 @@ class Message:
 
     @property
     def message_id(self) -> str:
-        """The id in the normal form: digits, or of a recall the digits and `:recall`."""
+        """The id in the normal form: digits; of a recall, digits and `:recall`."""
         return f"{self.number}:recall" if self.recalled else str(self.number)
 
 

@@ -5,13 +5,61 @@ from __future__ import annotations
 import random
 
 FIRST_NAMES = (
-    "Amina Lucas Noor Pavel Ines Tomas Li Yara Kofi Elena Marco Hana Omar Greta "
-    "Ravi Sofia Jonas Aylin Diego Mei Karim Julia Andre Nadia Piotr Lea Hugo Zeynep"
-).split()
+    "Amina",
+    "Lucas",
+    "Noor",
+    "Pavel",
+    "Ines",
+    "Tomas",
+    "Li",
+    "Yara",
+    "Kofi",
+    "Elena",
+    "Marco",
+    "Hana",
+    "Omar",
+    "Greta",
+    "Ravi",
+    "Sofia",
+    "Jonas",
+    "Aylin",
+    "Diego",
+    "Mei",
+    "Karim",
+    "Julia",
+    "Andre",
+    "Nadia",
+    "Piotr",
+    "Lea",
+    "Hugo",
+    "Zeynep",
+)
 LAST_NAMES = (
-    "Berg Novak Silva Okafor Haddad Wen Costa Ivanov Sato Rossi Kaya Moreau Lind "
-    "Ortiz Patel Weber Dumas Farah Klein Santos Demir Virtanen Mbeki Horvat"
-).split()
+    "Berg",
+    "Novak",
+    "Silva",
+    "Okafor",
+    "Haddad",
+    "Wen",
+    "Costa",
+    "Ivanov",
+    "Sato",
+    "Rossi",
+    "Kaya",
+    "Moreau",
+    "Lind",
+    "Ortiz",
+    "Patel",
+    "Weber",
+    "Dumas",
+    "Farah",
+    "Klein",
+    "Santos",
+    "Demir",
+    "Virtanen",
+    "Mbeki",
+    "Horvat",
+)
 COMPANIES = (
     "Northwind Fixtures",
     "Blue Kite Trading",
@@ -62,6 +110,11 @@ def sentence(rng: random.Random) -> str:
         f"{rng.choice((' ', ' really ', ''))}".rstrip()
         + f" #{rng.randrange(10_000)}.{rng.choice(CLOSINGS)}"
     )
+
+
+def person(rng: random.Random) -> str:
+    """Return a first and a last name."""
+    return f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"
 
 
 def opaque(rng: random.Random, length: int, prefix: str = "") -> str:

@@ -1,9 +1,10 @@
-"""Write the messages of each conversation: how many, when, by whom, and what they say."""
+"""Write the messages of each conversation: how many, when, by whom, what they say."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 from extension_harness.page import bodies, words
 from extension_harness.page.draft import Draft
@@ -97,7 +98,7 @@ def _move_to_whole_second(rows: list[Draft], draft: Draft) -> None:
 def _send_twice(drafts: dict[str, list[Draft]]) -> None:
     """Give the neighbour of the M43 message the same sender and the same words."""
     for rows in drafts.values():
-        for draft, after in zip(rows, rows[1:], strict=False):
+        for draft, after in pairwise(rows):
             if "M43" in draft.codes and not after.codes:
                 after.write_text(draft.text or "")
                 after.sender_id, after.outbound = draft.sender_id, draft.outbound

@@ -1,4 +1,4 @@
-"""Rows of the two HTTP history answers: `listRecentMessage` and `getChatMessageList`."""
+"""Rows of the HTTP history answers: `listRecentMessage`, `getChatMessageList`."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ _CHINA = timezone(timedelta(hours=8))
 class Place:
     """What a dialect has to know beside the row itself.
 
-    `named` is the conversation that the row names: another one than it is shown in for a
-    foreign row. `generation` is that of the encrypted ids; `read` the read flag [M24].
+    `named` is the conversation that the row names: of a foreign row another one than it
+    is shown in. `generation` is that of the encrypted ids; `read` the read flag [M24].
     """
 
     account: str

@@ -17,14 +17,17 @@
     document.documentElement.dataset.ready = "true";
     simulator.report({ type: "ready" });
   };
-  simulator.now = () => Date.now() + simulator.switches.clock_offset_ms;
   simulator.post = async (path, body) => {
     const answer = await fetch(path, { method: "POST", body: JSON.stringify(body) });
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
     return answer.json();
   };
   simulator.on("switches", ({ switches }) => {
+    const old = simulator.switches;
     simulator.switches = switches;
+    // Another account is another page; other encrypted ids are another list.
+    if (old.account !== switches.account) location.reload();
+    else if (old.encrypted_generation !== switches.encrypted_generation) simulator.loadList();
   });
   simulator.on("reload", () => location.reload());
 
