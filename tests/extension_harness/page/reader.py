@@ -15,7 +15,15 @@ from datetime import datetime
 from typing import Any
 
 Row = dict[str, Any]
-SECRETS = "ctoken _tb_token_ chatToken secReqToken accessToken refreshToken sign".split()
+SECRETS = [
+    "ctoken",
+    "_tb_token_",
+    "chatToken",
+    "secReqToken",
+    "accessToken",
+    "refreshToken",
+    "sign",
+]
 SECRET_KEYS = {*SECRETS, "token", "cookie", "cookies", "csrf", "_csrf"} | {
     "encryFeedbackId",
     "encryTradeId",
@@ -175,7 +183,7 @@ def body_of(surface: str, row: Row, message_id: str) -> Row:
 
 def from_html(text: str) -> str:
     text = re.sub(r"<br\s*/?>", "\n", text)
-    text = re.sub(r'<img[^>]*smily/(\w+)\.[^>]*>', r":\1:", text)
+    text = re.sub(r"<img[^>]*smily/(\w+)\.[^>]*>", r":\1:", text)
     return html.unescape(re.sub(r"</?[a-z][^>]*>", "", text))
 
 

@@ -43,7 +43,7 @@ def test_there_are_44_messy_inputs_and_only_one_waits_for_a_switch() -> None:
     expected = {f"M{number:02d}" for number in range(1, 45)}
 
     assert expected == ALL_CODES
-    assert ALL_CODES - DEFAULT_CODES == {"M06"}
+    assert {"M06"} == ALL_CODES - DEFAULT_CODES
 
 
 def test_every_fault_that_a_history_can_show_is_in_the_default_corpus(

@@ -10,7 +10,13 @@ import pytest
 from extension_harness.page.server import SimulatedPage
 from extension_harness.page.truth import Conversation
 from tests.extension_harness.page.client import PATHS, Client
-from tests.extension_harness.page.reader import Anomaly, Asked, normal_cid, read, read_time
+from tests.extension_harness.page.reader import (
+    Anomaly,
+    Asked,
+    normal_cid,
+    read,
+    read_time,
+)
 
 SURFACES = sorted(PATHS)
 
@@ -62,9 +68,7 @@ def test_a_walk_over_every_history_reads_exactly_the_ledger(
             if isinstance(found, Anomaly):
                 anomalies[found.code, chat.conversation_id] += 1
                 continue
-            first = facts.setdefault(
-                (chat.conversation_id, found["messageId"]), found
-            )
+            first = facts.setdefault((chat.conversation_id, found["messageId"]), found)
             if first != found:
                 conflicts.append(found["messageId"])
 
@@ -101,7 +105,9 @@ def test_each_chance_to_observe_is_recorded_when_it_was_served(
 def test_m02_one_message_has_several_spellings_of_its_id(client: Client) -> None:
     spelled: Counter[str] = Counter()
     for surface in SURFACES:
-        for row in client.history(surface, client.page.corpus.conversations[0], None)[0]:
+        for row in client.history(surface, client.page.corpus.conversations[0], None)[
+            0
+        ]:
             value = row.get("messageId") if isinstance(row, dict) else None
             pnm = ".PNM" if str(value).endswith(".PNM") else ""
             spelled[type(value).__name__ + pnm] += 1
