@@ -6,10 +6,12 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any
+from typing import Any, TypeAlias
 
 from extension_harness.page.server import SimulatedPage
 from extension_harness.page.truth import Conversation
+
+Json: TypeAlias = Any  # what an answer holds, as a test knows it
 
 PATHS = {
     "http_recent": "/message/listRecentMessage.htm",
@@ -27,7 +29,7 @@ class Client:
 
     def fetch(self, path: str, body: bytes | None = None) -> tuple[int, str, str]:
         """Return status, final address and text."""
-        request = urllib.request.Request(self.root + path, body)
+        request = urllib.request.Request(self.root + path, body)  # noqa: S310 - loopback
         opener = urllib.request.build_opener(_NoRedirect)
         try:
             with opener.open(request, timeout=10) as answer:
@@ -37,13 +39,13 @@ class Client:
                 location = error.headers.get("Location", "")
                 return error.code, location, error.read().decode()
 
-    def form(self, path: str, params: dict[str, Any]) -> Any:
+    def form(self, path: str, params: dict[str, Any]) -> Json:
         body = urllib.parse.urlencode({"params": json.dumps(params)}).encode()
         status, _, text = self.fetch(path, body)
         assert status == 200, (path, status, text[:200])
         return json.loads(text)
 
-    def control(self, path: str, body: dict[str, Any] | None = None) -> Any:
+    def control(self, path: str, body: dict[str, Any] | None = None) -> Json:
         data = None if body is None else json.dumps(body).encode()
         status, _, text = self.fetch(f"/__control__{path}", data)
         return json.loads(text) | {"status": status}
@@ -67,5 +69,5 @@ class Client:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_: object) -> None:
         return None

@@ -12,8 +12,9 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
+Json: TypeAlias = Any  # whatever stands in a row
 Row = dict[str, Any]
 SECRETS = [
     "ctoken",
@@ -199,7 +200,7 @@ def clean(text: str) -> str:
     return text
 
 
-def cleaned(value: Any) -> Any:
+def cleaned(value: Json) -> Json:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
@@ -214,7 +215,7 @@ def cleaned(value: Any) -> Any:
     return value
 
 
-def opened_json(value: Any) -> Any:
+def opened_json(value: Json) -> Json:
     for _ in range(2):
         if isinstance(value, str):
             try:
@@ -224,7 +225,7 @@ def opened_json(value: Any) -> Any:
     return value
 
 
-def kept(kind: str, body: Any) -> Row:
+def kept(kind: str, body: Json) -> Row:
     if kind == "business_card":
         return {"version": 1, "kind": "business_card"}
     if body in (None, ""):

@@ -220,12 +220,12 @@ def test_m33_contacts_come_in_another_order_and_with_hidden_metrics(
     client: Client,
 ) -> None:
     rows = client.page._serving.full_list()
-    asked_for = [row["contact"]["aliIdEncrypt"] for row in rows[:4]][::-1]  # type: ignore[index,call-overload]
+    asked_for = [row["contact"]["aliIdEncrypt"] for row in rows[:4]][::-1]  # type: ignore[index]
     answer = client.form(
         "/message/listRecentConversationContactDetail.htm",
         {"contactEncryptAliIdList": asked_for},
     )
-    token = rows[0]["contact"]["accountIdEncrypt"]  # type: ignore[index,call-overload]
+    token = rows[0]["contact"]["accountIdEncrypt"]  # type: ignore[index]
     path = "/jsonp/customerPluginQueryServiceI/queryCustomerInfo.json"
     _, _, script = client.fetch(
         f"{path}?buyerAccountId={token}&secReqToken=x&callback=cb1"

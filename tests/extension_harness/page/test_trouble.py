@@ -135,7 +135,8 @@ def test_another_account_has_its_own_id_and_none_of_the_conversations(
 
 def test_m32_encrypted_ids_rotate_and_the_person_stays(client: Client) -> None:
     def contacts() -> list[Any]:
-        return client.form("/__simulator__/sdk/conversations", {})["list"]
+        page = client.form("/__simulator__/sdk/conversations", {})
+        return list(page["list"])
 
     before = contacts()
     client.page.switches.set(encrypted_generation=1)
@@ -168,9 +169,8 @@ def test_the_socket_carries_bodies_control_frames_or_nothing(client: Client) -> 
     asked = Asked(SMALL.account, chat.conversation_id, frozenset({SMALL.account}))
     found = [read("event", {"messageModel": m["message"]}, asked) for m in models]
     assert len(found) == 3
-    assert not client.page.ledger.compare(
-        f for f in found if isinstance(f, dict)
-    ).unexpected
+    facts = [each for each in found if isinstance(each, dict)]
+    assert client.page.ledger.compare(facts).matched == len(facts) > 0
     assert second["code"] == 401
     assert ask("control")[0]["body"] == {}
     client.page.switches.set(lwp="off")
@@ -226,10 +226,12 @@ def test_other_processes_drive_the_page_over_plain_http(client: Client) -> None:
 def test_the_control_address_is_not_on_the_page_s_own_host(page: SimulatedPage) -> None:
     context = ssl.create_default_context(cadata=page.authority_pem.decode())
     root = f"https://localhost:{page.port}"
-    with urllib.request.urlopen(f"{root}{WEBLITE}", context=context) as answer:
+    with urllib.request.urlopen(f"{root}{WEBLITE}", context=context) as answer:  # noqa: S310 - loopback
         assert "__VMFsConv__cache__" in answer.read().decode()
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"{root}/__control__/status", context=context)
+        urllib.request.urlopen(  # noqa: S310 - loopback
+            f"{root}/__control__/status", context=context
+        )
 
 
 def test_a_page_comes_back_at_the_same_place_with_the_same_certificate() -> None:
