@@ -1,17 +1,16 @@
 """Refusing page secrets that an extension should have removed. No I/O.
 
-The extension redacts before its durable write; here it is only checked, from cheap to
-dear: literal words in the whole frame, then one expression over it, and only for a frame
-in which that one found something, message by message. The check claims no more than is
-certain: a redacted value, an empty one or prose is no secret.
+The extension redacts before its durable write; here it is only checked. The check claims
+no more than is certain: a redacted value, an empty one or prose is no secret. It looks at
+every message of every batch, so each step first asks something cheaper.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from bright_server.messages import ObservedMessage
 from bright_server.wire.codec import parse_json
 
 _REDACTED: Final = "[redacted]"
@@ -27,13 +26,10 @@ _OBJECT_KEYS: Final = frozenset(
     }
 )  # fmt: skip
 
-# Substrings that every key above has one of, and the escape that could hide one.
-_WORDS: Final = ("oken", "sign", "ookie", "csrf", "ncry", "\\u00")
-
 _KEYS: Final = "|".join(sorted(map(re.escape, _OBJECT_KEYS), key=len, reverse=True))
-# In the text of a frame a quote may be escaped, once for each level of nesting.
-_FRAME: Final = re.compile(
-    rf"\\u00[2-7]|(?:{_KEYS}|Encrypt)(?:=|\\*\"\s*:)(?!\s*\\*\"?\[redacted\])"
+# A key of an object, or one in the text of a string, with a value that is not redacted.
+_PART: Final = re.compile(
+    rf"(?:{_KEYS}|Encrypt)(?:=|\\*\"\s*:)(?!\s*\\*\"?\[redacted\])"
 )
 _TEXT: Final = re.compile(
     rf"(?<![A-Za-z0-9_])(?:{'|'.join(_TEXT_KEYS)})"
@@ -41,20 +37,23 @@ _TEXT: Final = re.compile(
 )
 
 
-def frame_may_hold_secret(text: str) -> bool:
-    """Say quickly whether it is worth looking at a frame's messages one by one."""
-    for word in _WORDS:
-        if word in text:
-            return _FRAME.search(text) is not None
-    return False
+def holds_secret(text: str | None, parts: Iterable[str | None]) -> bool:
+    """Say whether a message carries an unredacted secret, at any depth.
 
-
-def holds_secret(message: ObservedMessage) -> bool:
-    """Say whether a message carries an unredacted secret, at any depth."""
-    if message.text is not None and _TEXT.search(message.text):
+    `parts` are its structured parts as canonical JSON.
+    """
+    if text is not None and text_holds_secret(text):
         return True
-    parts = (message.content, message.quote, message.recall, message.raw)
-    return any(part is not None and _value_holds(parse_json(part)) for part in parts)
+    return any(
+        part is not None and _PART.search(part) and _value_holds(parse_json(part))
+        for part in parts
+    )
+
+
+def text_holds_secret(text: str) -> bool:
+    """Say whether a plain text carries an unredacted secret."""
+    # A secret follows "=", or stands in quotes: nearly no text has either.
+    return ("=" in text or '"' in text) and _TEXT.search(text) is not None
 
 
 def _value_holds(root: object) -> bool:
@@ -62,7 +61,7 @@ def _value_holds(root: object) -> bool:
     while pending:
         value = pending.pop()
         if isinstance(value, str):
-            if _TEXT.search(value):
+            if text_holds_secret(value):
                 return True
         elif isinstance(value, list):
             pending.extend(value)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
 from typing import Final
 
 # Few sizes, so that the prepared statements stay few; 100 rows of 15 columns are far
@@ -19,16 +18,18 @@ _ROWS_PER_STATEMENT: Final = (100, 10, 1)
 
 
 def insert_rows(
-    database: sqlite3.Connection, insert: str, rows: Sequence[tuple[object, ...]]
+    database: sqlite3.Connection, insert: str, values: Sequence[object]
 ) -> None:
-    """Run `INSERT INTO … VALUES (?, …)` for all rows, in their order."""
-    start = 0
+    """Run `INSERT INTO … VALUES (?, …)` for all rows, in their order.
+
+    `values` are the rows' columns, one row after the other.
+    """
+    start, columns = 0, insert.count("?")
     for size in _ROWS_PER_STATEMENT:
-        statement = _widened(insert, size)
-        while len(rows) - start >= size:
-            chunk = rows[start : start + size]
-            database.execute(statement, tuple(chain.from_iterable(chunk)))
-            start += size
+        statement, step = _widened(insert, size), size * columns
+        while len(values) - start >= step:
+            database.execute(statement, values[start : start + step])
+            start += step
 
 
 @cache

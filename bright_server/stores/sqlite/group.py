@@ -140,7 +140,7 @@ class GroupWriter:
             batches, states, found, self._result.last_position + 1, self._now_ms
         )
         self._write_plan(plan)
-        self._result.states = states | plan.last_sequences
+        self._result.states = states | plan.changed
         for (index, _), outcome in zip(indexed, plan.outcomes, strict=True):
             self._result.outcomes[index] = outcome
 
@@ -152,9 +152,9 @@ class GroupWriter:
         if missing:
             self._database.executemany(SQL["add_conversations"], missing)
             for row in self._run("find_conversations", (compact_json(missing),)):
-                ref, account, conversation, last_sequence = row
+                account, conversation, *state = row
                 key = ConversationKey(account, conversation)
-                states[key] = ConversationState(ref, last_sequence)
+                states[key] = ConversationState(*state)
         return states
 
     def _find_messages(
@@ -162,13 +162,16 @@ class GroupWriter:
         batches: Sequence[ObservedBatch],
         states: dict[ConversationKey, ConversationState],
     ) -> dict[int, dict[str, Stored]]:
-        # A conversation that has given no sequence has no message to be found.
         wanted: dict[int, list[str]] = {}
         for batch in batches:
             state = states[batch.conversation]
-            if state.last_sequence:
-                ids = wanted.setdefault(state.ref, [])
-                ids.extend(message.message_id for message in batch.messages)
+            ids = [
+                message.message_id
+                for message in batch.messages
+                if state.may_hold(message.message_id)
+            ]
+            if ids:
+                wanted.setdefault(state.ref, []).extend(ids)
         found: dict[int, dict[str, Stored]] = {}
         if wanted:
             for row in self._run("find_messages", (compact_json(wanted),)):
@@ -177,15 +180,12 @@ class GroupWriter:
         return found
 
     def _write_plan(self, plan: GroupPlan) -> None:
-        if plan.message_rows:
-            insert_rows(self._database, SQL["add_messages"], plan.message_rows)
+        if plan.message_values:
+            insert_rows(self._database, SQL["add_messages"], plan.message_values)
             self._run("add_outbox", (plan.first_position, plan.last_position))
             self._database.executemany(
                 SQL["set_last_sequences"],
-                [
-                    (each.last_sequence, each.ref)
-                    for each in plan.last_sequences.values()
-                ],
+                [(each.last_sequence, each.ref) for each in plan.changed.values()],
             )
             self._result.last_position = plan.last_position
         if plan.conflict_rows:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from bright_server.commit.contract import (
@@ -24,14 +25,24 @@ from bright_server.messages import ConversationKey, ObservedMessage, Position
 
 Row: TypeAlias = tuple[object, ...]
 
-_FIRST_COLUMN = ObservedMessage._fields.index("sender_id")
+_CONTENT_COLUMNS = itemgetter(slice(ObservedMessage._fields.index("sender_id"), None))
 
 
 class ConversationState(NamedTuple):
-    """A conversation's small key and the last sequence it has given."""
+    """A conversation's small key, the last sequence it has given, its ids' bounds.
+
+    An id outside the bounds is certainly new: SQLite compares text as Python does, by
+    code points. There is nothing to be looked up for it, and the page's ids increase.
+    """
 
     ref: int
     last_sequence: int
+    lowest_id: str
+    highest_id: str
+
+    def may_hold(self, message_id: str) -> bool:
+        """Say whether a message of this id may be stored already."""
+        return self.lowest_id <= message_id <= self.highest_id
 
 
 class Stored(NamedTuple):
@@ -44,20 +55,23 @@ class Stored(NamedTuple):
 
 @dataclass(slots=True)
 class GroupPlan:
-    """The rows to write and the answers to give once they are on disk."""
+    """The rows to write and the answers to give once they are on disk.
+
+    `message_values` holds the columns of all new rows one after the other: that is how
+    they are bound.
+    """
 
     first_position: int
-    message_rows: list[Row] = field(default_factory=list)
+    next_position: int
+    message_values: list[object] = field(default_factory=list)
     conflict_rows: list[Row] = field(default_factory=list)
-    last_sequences: dict[ConversationKey, ConversationState] = field(
-        default_factory=dict
-    )
+    changed: dict[ConversationKey, ConversationState] = field(default_factory=dict)
     outcomes: list[BatchCommitted] = field(default_factory=list)
 
     @property
     def last_position(self) -> int:
-        """Return the last position that this plan gives."""
-        return self.first_position + len(self.message_rows) - 1
+        """Return the last position that is given once this plan is carried out."""
+        return self.next_position - 1
 
 
 def plan_group(
@@ -68,9 +82,9 @@ def plan_group(
     now_ms: int,
 ) -> GroupPlan:
     """Decide a group; `found` is added to, so that repeats inside it are seen."""
-    plan = GroupPlan(first_position)
+    plan = GroupPlan(first_position, first_position)
     for batch in batches:
-        state = plan.last_sequences.get(batch.conversation, states[batch.conversation])
+        state = plan.changed.get(batch.conversation, states[batch.conversation])
         known = found.setdefault(state.ref, {})
         plan.outcomes.append(_plan_batch(plan, batch, state, known, now_ms))
     return plan
@@ -83,37 +97,37 @@ def _plan_batch(
     known: dict[str, Stored],
     now_ms: int,
 ) -> BatchCommitted:
-    ref, sequence = state
+    ref, sequence = state.ref, state.last_sequence
+    position = plan.next_position
     conflicts_before = len(plan.conflict_rows)
     outcomes: list[MessageOutcome] = []
+    values = plan.message_values
+    times = (batch.received_at_ms, now_ms)
     for message in batch.messages:
-        stored = known.get(message.message_id)
+        message_id = message.message_id
+        stored = known.get(message_id)
         if stored is not None:
             outcomes.append(_judge_repeat(plan, batch, ref, stored, message, now_ms))
             continue
         sequence += 1
-        position = Position(plan.first_position + len(plan.message_rows))
-        known[message.message_id] = Stored(position, sequence, message)
+        known[message_id] = Stored(Position(position), sequence, message)
         # The message's own columns are its fields, in their order.
-        plan.message_rows.append(
-            (
-                position,
-                ref,
-                message.message_id,
-                sequence,
-                *message[_FIRST_COLUMN:],
-                batch.received_at_ms,
-                now_ms,
-            )
+        content = _CONTENT_COLUMNS(message)
+        values += (position, ref, message_id, sequence, *content, *times)
+        outcomes.append(CommittedMessage(Position(position), sequence, False))
+        position += 1
+    plan.next_position = position
+    new = sequence - state.last_sequence
+    if new:
+        ids = [message.message_id for message in batch.messages]
+        plan.changed[batch.conversation] = ConversationState(
+            ref,
+            sequence,
+            min(ids) if not state.last_sequence else min(state.lowest_id, *ids),
+            max(state.highest_id, *ids),
         )
-        outcomes.append(CommittedMessage(position, sequence, duplicate=False))
-    if sequence != state.last_sequence:
-        plan.last_sequences[batch.conversation] = ConversationState(ref, sequence)
-    return BatchCommitted(
-        outcomes,
-        new=sequence - state.last_sequence,
-        conflicts=len(plan.conflict_rows) - conflicts_before,
-    )
+    conflicts = len(plan.conflict_rows) - conflicts_before
+    return BatchCommitted(outcomes, new, conflicts)
 
 
 def _judge_repeat(

@@ -22,7 +22,9 @@ INSERT INTO conversation (channel_account_id, conversation_id) VALUES (?, ?)
 ON CONFLICT DO NOTHING
 
 -- name: find_conversations
-SELECT c.conversation, c.channel_account_id, c.conversation_id, c.last_sequence
+SELECT c.channel_account_id, c.conversation_id, c.conversation, c.last_sequence,
+    (SELECT coalesce(min(message_id), '') FROM message WHERE conversation = c.conversation),
+    (SELECT coalesce(max(message_id), '') FROM message WHERE conversation = c.conversation)
 FROM json_each(?) AS wanted
 CROSS JOIN conversation AS c
     ON c.channel_account_id = json_extract(wanted.value, '$[0]')
