@@ -68,17 +68,17 @@ class Child:
         return self._process.pid
 
     def cpu_seconds(self) -> float:
-        """CPU that the child took so far, user and system, in all its threads."""
-        times = self._usage.cpu_times()
-        return float(times.user + times.system)
+        """CPU that the child and its own children took so far, user and system."""
+        used = [one.cpu_times() for one in self._family()]
+        return float(sum(times.user + times.system for times in used))
 
     def resident_bytes(self) -> int:
-        """Memory of the child that is in RAM now."""
-        return int(self._usage.memory_info().rss)
+        """Memory of the child and its own children that is in RAM now."""
+        return sum(int(one.memory_info().rss) for one in self._family())
 
     def written_bytes(self) -> int:
-        """Bytes that the child caused to be written to the disk so far."""
-        return int(self._usage.io_counters().write_bytes)
+        """Bytes that the child and its own children wrote to the disk so far."""
+        return sum(int(one.io_counters().write_bytes) for one in self._family())
 
     def tell(self, line: str) -> None:
         """Send one line.
@@ -120,6 +120,9 @@ class Child:
                 self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             _pipe(pipe).close()
+
+    def _family(self) -> list[psutil.Process]:
+        return [self._usage, *self._usage.children(recursive=True)]
 
     def _line(self, until: float, deadline_seconds: float) -> bytes:
         stdout = _pipe(self._process.stdout)
