@@ -1,4 +1,4 @@
-"""The composition root: the only file that names back ends and puts the parts together."""
+"""The composition root: puts the parts together; the only file to name back ends."""
 
 from __future__ import annotations
 

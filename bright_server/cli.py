@@ -1,9 +1,9 @@
 """The command line: `bright serve`, `binding`, `store`, `schema`, and what others add.
 
 Further commands are found through the entry-point group `bright.commands`: a function
-that gets the subparsers, adds its own, and sets `run` to what takes the parsed arguments
-and returns the exit status. Exit status 0 only when the thing asked for holds; 2 when it
-was refused.
+that gets the subparsers, adds its own, and sets `run` to what takes the parsed
+arguments and returns the exit status. Exit status 0 only when the thing asked for
+holds; 2 when it was refused.
 """
 
 from __future__ import annotations

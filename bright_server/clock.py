@@ -1,7 +1,7 @@
 """The time, as something that is handed in.
 
-Nothing below the composition root asks the system for the time itself, so a test can say
-what time it is.
+Nothing below the composition root asks the system for the time itself, so a test can
+say what time it is.
 """
 
 from __future__ import annotations

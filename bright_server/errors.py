@@ -4,9 +4,9 @@ BrightError
 ├── FrameRefused                a frame that the wire contract does not allow
 ├── AuthorizationError
 │   ├── BindingRefused          the token names no binding, or a revoked one
-│   └── AuthorityUnavailable    the authority did not answer in time: fail closed (OT-60)
+│   └── AuthorityUnavailable    the authority did not answer: fail closed (OT-60)
 ├── StoreError                  what a store lets its callers see (MS-30)
-│   ├── StoreUnavailable        busy, full or failing now; the same work may be tried again
+│   ├── StoreUnavailable        busy, full or failing now: try again
 │   ├── StoreInUse              another server holds this database
 │   ├── StoreMissing            there is no database at this path
 │   └── SchemaRefused           the file is not a database that this server may open
@@ -15,8 +15,9 @@ BrightError
 │   └── CommitterStopped        the server is going down
 └── ConfigurationError          a setting or an argument that cannot work
 
-Each error keeps its facts as fields and words itself: what was wrong, where, and what to
-do. Errors of drivers are translated where the driver is called, and stay as the cause.
+Each error keeps its facts as fields and words itself: what was wrong, where, and what
+to do. Errors of drivers are translated where the driver is called, and stay as the
+cause.
 """
 
 # ruff: noqa: N818 - the specification names its errors without a suffix
@@ -26,7 +27,7 @@ from pathlib import Path
 
 
 class BrightError(Exception):
-    """The root: whoever catches this has caught every error that Bright words itself."""
+    """The root: whoever catches this catches every error that Bright words itself."""
 
 
 class FrameRefused(BrightError):
@@ -60,7 +61,8 @@ class BindingRefused(AuthorizationError):
 
     def __init__(self) -> None:
         super().__init__(
-            "binding missing, unknown or revoked: create one with `bright binding create`"
+            "binding missing, unknown or revoked: create one with"
+            " `bright binding create`"
         )
 
 

@@ -1,8 +1,8 @@
 """The words of the domain: ids and frozen records.
 
 Everything between the wire and the store speaks in these. They hold no behaviour and do
-no I/O. Structured parts of a message (`content`, `quote`, `recall`, `raw`) are canonical
-JSON text, so that equal parts are equal strings.
+no I/O. Structured parts of a message (`content`, `quote`, `recall`, `raw`) are
+canonical JSON text, so that equal parts are equal strings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Every limit and address of the server, in one place.
 
-Read from the environment (`BRIGHT_…`) and from the command line, which wins. Each queue,
-cache and retry of the server has its bound here. Sizes are bytes, times say their unit.
+Read from the environment (`BRIGHT_…`) and from the command line, which wins. Each
+queue, cache and retry of the server has its bound here. Sizes are bytes, times say
+their unit.
 """
 
 from __future__ import annotations

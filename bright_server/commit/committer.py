@@ -1,9 +1,9 @@
 """The group committer: one writer for all connections.
 
-While one group is on its way to the disk, whatever the connections ask for gathers; then
-all of it becomes the next group. So the price of a durable commit is shared by everybody
-who waits, and nobody waits for a timer. What may gather is bounded; over the bound, work
-is refused and not queued.
+While one group is on its way to the disk, whatever the connections ask for gathers;
+then all of it becomes the next group. So the price of a durable commit is shared by
+everybody who waits, and nobody waits for a timer. What may gather is bounded; over the
+bound, work is refused and not queued.
 """
 
 from __future__ import annotations

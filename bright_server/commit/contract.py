@@ -1,10 +1,10 @@
 """What a store promises to the committer: one group of work, one durable transaction.
 
 Work is what connections have asked for; an outcome is what became of it. A
-`CommittedMessage` is the one and only ground for an ACK (MS-27): a store returns it only
-after the transaction that holds the message, its place in its conversation and its outbox
-row is on disk. Reservation, record, outbox row and commit of an observed message are one
-atomic step here (MS-23).
+`CommittedMessage` is the one and only ground for an ACK (MS-27): a store returns it
+only after the transaction that holds the message, its place in its conversation and its
+outbox row is on disk. Reservation, record, outbox row and commit of an observed message
+are one atomic step here (MS-23).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The extension's channel: one session without I/O, and the endpoint that carries it."""
+"""The extension's channel: a session without I/O, and the endpoint that carries it."""

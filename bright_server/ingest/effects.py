@@ -45,7 +45,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
-    """Ask the authority for a grant; answer by `admitted`, or `refused`, or `silent`."""
+    """Ask the authority for a grant; answer by `admitted`, `refused` or `silent`."""
 
     token: str = field(repr=False)
 

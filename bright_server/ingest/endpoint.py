@@ -1,7 +1,8 @@
 """`WS /v1/extension`: who may shake hands, and the route itself.
 
-A handshake that cannot be right is refused in HTTP, with the reason in words: an unknown
-subprotocol, the other role's subprotocol (OT-64), a web page's origin, a full server.
+A handshake that cannot be right is refused in HTTP, with the reason in words: an
+unknown subprotocol, the other role's subprotocol (OT-64), a web page's origin, a full
+server.
 """
 
 from __future__ import annotations

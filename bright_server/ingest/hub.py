@@ -99,7 +99,7 @@ class Hub:
             await self.tick()
 
     async def tick(self) -> None:
-        """Ask the authority about every binding, and give every worker a sign of life."""
+        """Ask the authority about every binding; give every worker a sign of life."""
         open_ones = [
             (connection, grant)
             for connection in self._connections

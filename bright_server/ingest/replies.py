@@ -1,4 +1,4 @@
-"""Frames that a session answers with, made from what it was asked and what became of it.
+"""What a session answers, made from what it was asked and what became of it.
 
 No I/O. An ACK is made from a `CommittedMessage` and from nothing else (MS-27).
 """
@@ -45,8 +45,8 @@ Asked: TypeAlias = AskedBatch | ConversationDiscovered | HistoryProgress | SyncC
 def batch_answer(asked: AskedBatch, outcome: Outcome | None) -> Send:
     """Answer a batch: one result per message, in its order.
 
-    Without a `BatchCommitted` nothing of it was stored, and its valid messages are to be
-    sent again.
+    Without a `BatchCommitted` nothing of it was stored, and its valid messages are to
+    be sent again.
     """
     if isinstance(outcome, BatchCommitted):
         results = list(_settled(asked.entries, iter(outcome.outcomes)))

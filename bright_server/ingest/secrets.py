@@ -1,8 +1,8 @@
 """Refusing page secrets that an extension should have removed. No I/O.
 
-The extension redacts before its durable write; here it is only checked. The check claims
-no more than is certain: a redacted value, an empty one or prose is no secret. It looks at
-every message of every batch, so each step first asks something cheaper.
+The extension redacts before its durable write; here it is only checked. The check
+claims no more than is certain: a redacted value, an empty one or prose is no secret. It
+looks at every message of every batch, so each step first asks something cheaper.
 """
 
 from __future__ import annotations

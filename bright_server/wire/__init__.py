@@ -1,1 +1,1 @@
-"""The wire: frames as models, the codec, and the contract generated from them. No I/O."""
+"""The wire: frames as models, the codec, and the generated contract. No I/O."""

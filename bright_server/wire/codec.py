@@ -1,8 +1,8 @@
 """Text to frames and frames to text: the only file that knows JSON. No I/O.
 
-A frame that is right is parsed in one pass. Only a frame that is not is looked at again,
-slowly, to say what is wrong with it, and to save the good messages of a batch from its
-bad ones.
+A frame that is right is parsed in one pass. Only a frame that is not is looked at
+again, slowly, to say what is wrong with it, and to save the good messages of a batch
+from its bad ones.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _MODELS: Final[dict[str, type[Frame]]] = {
     "sync.complete": requests.SyncComplete,
 }
 
-# Frames of the other role, and frames that only a server sends: known words in the wrong
-# mouth (OT-64).
+# Frames of the other role, and frames that only a server sends: known words in the
+# wrong mouth (OT-64).
 _WRONG_ROLE: Final = frozenset(
     {
         "mailbox.deliver", "mailbox.ack", "command.request", "command.accepted",
@@ -88,7 +88,8 @@ def decode_request(text: str) -> Request:
     """Return the frame that an extension sent.
 
     Raises:
-        FrameRefused: with the stable code, the field's path and, where it could be read,
+        FrameRefused: with the stable code, the field's path and, where it could be
+        read,
             the frame's own `requestId`.
     """
     if _NUL_ESCAPE not in text:
@@ -104,7 +105,7 @@ def decode_request(text: str) -> Request:
 
 
 def encode(frame: Frame) -> str:
-    """Return a frame as the text that goes over the wire; absent fields are left out."""
+    """Return a frame as text for the wire; absent fields are left out."""
     return frame.model_dump_json(by_alias=True, exclude_none=True)
 
 

@@ -61,7 +61,7 @@ class Hello(Frame):
 
 
 class Heartbeat(Frame):
-    """Asks for a sign of life and for the authorization to be checked (OT-60, OT-61)."""
+    """Asks for a sign of life, and to have the authorization checked (OT-60)."""
 
     type: Literal["heartbeat"]
     request_id: RequestId

@@ -31,8 +31,8 @@ class StoreConnection(aiosqlite.Connection):
     async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the connection's thread and return what it returns.
 
-        A group's statements then cost one change of threads, not one each, and the event
-        loop's other business cannot come between them.
+        A group's statements then cost one change of threads, not one each, and the
+        event loop's other business cannot come between them.
         """
         result: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
         return result

@@ -1,4 +1,4 @@
-"""One group of work inside one open transaction: a handful of statements, not one each."""
+"""One group of work inside one transaction: a handful of statements for all."""
 
 from __future__ import annotations
 

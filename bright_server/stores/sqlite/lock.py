@@ -1,7 +1,7 @@
 """One server a database: a lock file beside it, held while the server lives.
 
-The kernel lets go of the lock when the process ends, however it ends, so a SIGKILL leaves
-nothing to clean up. Tools such as `bright binding` do not take this lock.
+The kernel lets go of the lock when the process ends, however it ends, so a SIGKILL
+leaves nothing to clean up. Tools such as `bright binding` do not take this lock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a group of batches adds to the store, decided without I/O.
 
-Given what the database already has, say for each message whether it is new, a repeat or a
-conflict, and give the new ones their gapless position and sequence. A scope is taken by
-the first that comes, also inside one group and across connections.
+Given what the database already has, say for each message whether it is new, a repeat or
+a conflict, and give the new ones their gapless position and sequence. A scope is taken
+by the first that comes, also inside one group and across connections.
 """
 
 from __future__ import annotations
