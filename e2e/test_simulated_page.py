@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
+from extension_harness.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.document import Timeline, script_json
 from extension_harness.page.server import SimulatedPage
@@ -40,13 +40,14 @@ def simulated() -> Iterator[SimulatedPage]:
 
 @pytest.fixture(scope="module")
 def tab(
-    simulated: SimulatedPage, tmp_path_factory: pytest.TempPathFactory
+    simulated: SimulatedPage,
+    chromium: Chromium,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Page]:
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"),
-            executable_path=executable,
+            executable_path=chromium.executable,
             args=[
                 "--no-sandbox",
                 "--disable-quic",

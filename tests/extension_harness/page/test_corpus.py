@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.errors import CorpusError
 from extension_harness.page.messy import ALL_CODES, CATALOGUE, DEFAULT_CODES, Where
+from extension_harness.page.switches import Switches
 from extension_harness.page.truth import Fault
 
 
@@ -127,3 +132,12 @@ def test_a_corpus_that_cannot_be_made_is_refused_in_words(
 def test_an_empty_page_and_a_tiny_one_are_possible() -> None:
     assert Corpus.generate(1, conversations=0, messages=0).rows == {}
     assert len(Corpus.generate(1, conversations=2, messages=3).messages()) == 3
+
+
+def test_the_guide_names_every_messy_input_and_every_switch() -> None:
+    guide = (Path(__file__).parents[3] / "docs/simulated-page.md").read_text()
+    codes = re.findall(r"^\| (M\d\d) \|", guide, re.MULTILINE)
+    named = set(re.findall(r"`([a-z_]+)`", guide))
+
+    assert codes == sorted(ALL_CODES)
+    assert {field.name for field in fields(Switches)} <= named
