@@ -82,7 +82,9 @@ interface BrightPage {
       emitter(): any;
     };
     conversationLists: {
-      read(timeoutMs: number): Promise<BrightListed[]>;
+      read(
+        timeoutMs: number,
+      ): Promise<{ isWhole: boolean; conversations: BrightListed[] }>;
       take(rows: unknown): void;
       takeUnread(answer: unknown): void;
       handles(conversationId: string): Record<string, any>;
@@ -90,7 +92,11 @@ interface BrightPage {
   };
   http: {
     fetch: typeof fetch;
-    postForm(path: string, fields: Record<string, string>, timeoutMs: number): Promise<any>;
+    postForm(
+      path: string,
+      fields: Record<string, string>,
+      timeoutMs: number,
+    ): Promise<any>;
     get(path: string, timeoutMs: number): Promise<any>;
     csrf(timeoutMs: number): Promise<string>;
     cookieTokens(): Record<string, string>;
@@ -98,7 +104,9 @@ interface BrightPage {
   };
   within<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T>;
   taps: {
-    install(onRows: (conversationId: string | null, rows: BrightObservation[]) => void): void;
+    install(
+      onRows: (conversationId: string | null, rows: BrightObservation[]) => void,
+    ): void;
   };
 }
 

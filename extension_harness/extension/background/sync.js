@@ -2,6 +2,7 @@
 // history back, page by page, from where its checkpoint says (OT-44, OT-70). It goes on
 // only while Bright is connected and takes the account (OT-60).
 
+import { LONGEST_TIMER_MS } from "../shared/backoff.js";
 import { describeError } from "../shared/errors.js";
 import { nextPosition } from "../shared/paging.js";
 import { checkpointsOf, takeList, updateCheckpoint } from "../store/checkpoints.js";
@@ -11,6 +12,8 @@ import { newestConfirmedAtMs } from "../store/observations.js";
 const LIST_CHUNK = 200;
 /** Conversations that one round takes on; the next round takes the rest. */
 const MAX_ROUND = 5_000;
+/** First wait before a list that was not whole is read again; it doubles. */
+const LIST_AGAIN_MS = 500;
 
 /** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
 /** @typedef {import("../store/checkpoints.js").ListedConversation} ListedConversation */
@@ -21,8 +24,8 @@ export class Sync {
   #running = new Set();
   /** @type {Set<string>} accounts that were asked for again meanwhile */
   #again = new Set();
-  /** @type {Map<string, number>} when an account's list was last read, by page */
-  #listedAtMs = new Map();
+  /** @type {Map<string, {readAtMs: number | null, tries: number}>} the list, by page */
+  #lists = new Map();
   #parts;
 
   /**
@@ -70,7 +73,7 @@ export class Sync {
    * @param {Page} page
    */
   relist(page) {
-    this.#listedAtMs.delete(page.pageId);
+    this.#lists.delete(page.pageId);
     this.wake(page.channelAccountId);
   }
 
@@ -107,19 +110,41 @@ export class Sync {
 
   /** @param {string} account */
   async #readList(account) {
-    const { clock, database, listed, pages, settings } = this.#parts;
+    const { clock, pages, settings } = this.#parts;
     const page = pages.of(account);
     if (page === undefined) return;
-    const last = this.#listedAtMs.get(page.pageId);
-    if (last !== undefined && clock.now() - last < settings().listRefreshMs) return;
+    const before = this.#lists.get(page.pageId) ?? { readAtMs: null, tries: 0 };
+    const isFresh =
+      before.readAtMs !== null &&
+      clock.now() - before.readAtMs < settings().listRefreshMs;
+    if (isFresh) return;
+    const isWhole = await this.#takeWholeList(account, page);
+    const tries = isWhole ? 0 : before.tries + 1;
+    this.#forgetGone();
+    this.#lists.set(page.pageId, { readAtMs: isWhole ? clock.now() : null, tries });
+    // Early in its life a page has only the beginning of its list: soon again, then rarer.
+    const delayMs = Math.min(LONGEST_TIMER_MS, LIST_AGAIN_MS * 2 ** tries);
+    if (!isWhole) clock.after(() => this.wake(account), delayMs);
+  }
+
+  #forgetGone() {
+    const open = new Set(this.#parts.pages.all.map((page) => page.pageId));
+    for (const pageId of this.#lists.keys()) {
+      if (!open.has(pageId)) this.#lists.delete(pageId);
+    }
+  }
+
+  /**
+   * @param {string} account
+   * @param {Page} page
+   * @returns {Promise<boolean>} false: the page has only a part of its list, or none
+   */
+  async #takeWholeList(account, page) {
+    const { clock, database, listed, pages, settings } = this.#parts;
     const timeoutMs = settings().pageTimeoutMs;
     try {
-      const answer = await pages.ask(
-        page,
-        "conversations",
-        { timeoutMs: timeoutMs / 2 },
-        timeoutMs,
-      );
+      const body = { timeoutMs: timeoutMs / 2 };
+      const answer = await pages.ask(page, "conversations", body, timeoutMs);
       /** @type {ListedConversation[]} */
       const conversations = answer.conversations.filter(isListed);
       for (let start = 0; start < conversations.length; start += LIST_CHUNK) {
@@ -127,10 +152,10 @@ export class Sync {
         await takeList(database, account, chunk, clock.now());
         await listed(account, chunk);
       }
-      // An empty list early in a page's life is no list: it is read again soon.
-      if (conversations.length > 0) this.#listedAtMs.set(page.pageId, clock.now());
+      return answer.isWhole === true;
     } catch (error) {
       this.#parts.failed(error); // what the store knows already can still go on
+      return false;
     }
   }
 

@@ -75,8 +75,7 @@
       try {
         return JSON.parse(JSON.stringify(row));
       } catch {
-        const { raw: _raw, ...rest } = row;
-        return JSON.parse(JSON.stringify(rest));
+        return JSON.parse(JSON.stringify({ ...row, raw: undefined }));
       }
     });
   }
@@ -143,10 +142,8 @@
       );
     }
     if (kind === "conversations") {
-      const conversations = await bright.adapters.conversationLists.read(
-        body.timeoutMs,
-      );
-      return { channelAccountId, conversations };
+      const list = await bright.adapters.conversationLists.read(body.timeoutMs);
+      return { channelAccountId, ...list };
     }
     if (kind === "history") return { channelAccountId, page: await history(body) };
     throw new bright.PageFault("unknown_request", `the bridge knows no ${kind}`);

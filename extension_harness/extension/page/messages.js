@@ -117,20 +117,8 @@
         notAnObject: row === undefined ? "undefined" : row,
       };
     }
-    const id = messageId(surface.id(row));
-    const sender = personId(surface.sender(row));
-    const ownAccount = account();
-    const isOwn = sender !== undefined && (sender === ownAccount || ownIds.has(sender));
-    /** @type {BrightObservation} */
-    const seen = {
-      surface: surface.surface,
-      messageId: id,
-      conversationId: conversationId(surface.conversation(row)) ?? asked.conversationId,
-      senderId: sender,
-      direction:
-        asked.outbound || surface.saysOutbound(row) || isOwn ? "outbound" : "inbound",
-      sentAtMs: timeMs(surface.time(row)),
-    };
+    const seen = identityOf(row, surface, asked);
+    const id = /** @type {string | undefined} */ (seen.messageId);
     if (surface.recalled(row)) {
       seen.kind = "recall";
       if (id !== undefined) {
@@ -142,11 +130,33 @@
       const quote = quoteOf(surface.quote(row), surface.html);
       if (quote) seen.quote = quote;
     }
-    const whole =
-      id !== undefined && sender !== undefined && seen.sentAtMs !== undefined;
+    const isWhole = [id, seen.senderId, seen.sentAtMs].every(
+      (each) => each !== undefined,
+    );
     // Of a row that cannot be a fact everything is worth keeping; redacted before the write.
-    seen.raw = whole ? rawOf(row, surface) : { surface: surface.surface, row };
+    seen.raw = isWhole ? rawOf(row, surface) : { surface: surface.surface, row };
     return seen;
+  }
+
+  /**
+   * @param {any} row
+   * @param {BrightSurface} surface
+   * @param {{conversationId?: string, outbound?: boolean}} asked
+   * @returns {BrightObservation}
+   */
+  function identityOf(row, surface, asked) {
+    const senderId = personId(surface.sender(row));
+    const isOwn =
+      senderId !== undefined && (senderId === account() || ownIds.has(senderId));
+    const isOutbound = asked.outbound || surface.saysOutbound(row) || isOwn;
+    return {
+      surface: surface.surface,
+      messageId: messageId(surface.id(row)),
+      conversationId: conversationId(surface.conversation(row)) ?? asked.conversationId,
+      senderId,
+      direction: isOutbound ? "outbound" : "inbound",
+      sentAtMs: timeMs(surface.time(row)),
+    };
   }
 
   bright.messages = { ownIds, account, rememberOwn, observe, extensionOf };

@@ -2,6 +2,8 @@
 // is sent, reading what comes. Unknown fields are ignored; a frame that cannot be used
 // reads as null and changes nothing.
 
+import { contentOf } from "./normal-form.js";
+
 export const SUBPROTOCOL = "bright.extension.v1";
 export const PROTOCOL_VERSION = 1;
 
@@ -189,9 +191,8 @@ function isAnchor(anchor) {
  * @param {import("./records.js").MessageRecord} message
  */
 export function wireMessage(candidate, message) {
-  const { key: _key, channelAccountId: _account, ...rest } = message;
-  const { contentDigest: _digest, observedAtMs: _observed, ...content } = rest;
-  return { candidateKey: candidate.candidateKey, ...content };
+  const wire = { candidateKey: candidate.candidateKey, ...contentOf(message) };
+  return message.raw === undefined ? wire : { ...wire, raw: message.raw };
 }
 
 /**

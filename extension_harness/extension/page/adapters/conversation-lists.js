@@ -63,37 +63,37 @@
     known.set(id, {
       cid: before.cid ?? wholeCid(cid),
       latestMessageAtMs: Math.max(time ?? 0, before.latestMessageAtMs ?? 0) || null,
-      title: first(
-        contact.name,
-        row.name,
-        row.contactNick,
-        row.buyerName,
-        row.companyName,
-        before.title,
-      ),
-      accountId: first(
-        contact.accountId,
-        row.accountId,
-        row.contactAccountId,
-        before.accountId,
-      ),
-      accountIdEncrypt: first(
+      ...handlesOf(row, contact, before),
+    });
+  }
+
+  /**
+   * @param {any} row
+   * @param {any} contact
+   * @param {Record<string, any>} before what another list said
+   */
+  function handlesOf(row, contact, before) {
+    /** @type {Record<string, unknown[]>} */
+    const spellings = {
+      title: [contact.name, row.name, row.contactNick, row.buyerName, row.companyName],
+      accountId: [contact.accountId, row.accountId, row.contactAccountId],
+      accountIdEncrypt: [
         contact.accountIdEncrypt,
         row.accountIdEncrypt,
         row.encryptContactAccountId,
         row.contactAccountIdEncrypt,
-        before.accountIdEncrypt,
-      ),
-      aliId: first(contact.aliId, row.aliId, row.contactAliId, before.aliId),
-      aliIdEncrypt: first(
-        contact.aliIdEncrypt,
-        row.aliIdEncrypt,
-        row.encryptContactAliId,
-        before.aliIdEncrypt,
-      ),
-      chatToken: first(contact.chatToken, row.chatToken, before.chatToken),
-      selfAliId: first(row.selfAliId, row.owner?.aliId, before.selfAliId),
-    });
+      ],
+      aliId: [contact.aliId, row.aliId, row.contactAliId],
+      aliIdEncrypt: [contact.aliIdEncrypt, row.aliIdEncrypt, row.encryptContactAliId],
+      chatToken: [contact.chatToken, row.chatToken],
+      selfAliId: [row.selfAliId, row.owner?.aliId],
+    };
+    return Object.fromEntries(
+      Object.entries(spellings).map(([name, values]) => [
+        name,
+        first(...values, before[name]),
+      ]),
+    );
   }
 
   /** @param {any} answer */
@@ -134,10 +134,11 @@
    * a page that brings no further cursor ends it.
    *
    * @param {number} timeoutMs
+   * @returns {Promise<boolean>} false: the SDK is not there (yet)
    */
   async function takeSdk(timeoutMs) {
     const conversations = service();
-    if (conversations === undefined) return;
+    if (conversations === undefined) return false;
     let cursor = Date.now() + DAY_MS;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const answer = await bright.within(
@@ -153,9 +154,10 @@
         ) ?? {};
       (found.list ?? []).forEach(take);
       const next = Number(found.nextCursor);
-      if (!found.hasMore || !Number.isFinite(next) || next >= cursor) return;
+      if (!found.hasMore || !Number.isFinite(next) || next >= cursor) break;
       cursor = next;
     }
+    return true;
   }
 
   bright.adapters.conversationLists = {
@@ -166,22 +168,34 @@
     handles: (id) => known.get(id) ?? {},
     async read(timeoutMs) {
       takeGlobals();
-      const asked = [
+      const [walked, unread] = await Promise.allSettled([
         takeSdk(timeoutMs),
         bright.http.get("/message/manager/unread.htm", timeoutMs).then(takeUnread),
-      ];
-      const outcomes = await Promise.allSettled(asked);
-      const failed = outcomes.find((each) => each.status === "rejected");
+      ]);
       // One source that answers is enough; none at all is worth saying.
-      if (known.size === 0 && failed) throw failed.reason;
-      return Array.from(known, ([id, row]) => {
-        /** @type {BrightListed} */
-        const listed = { conversationId: id, latestMessageAtMs: row.latestMessageAtMs };
-        if (typeof row.title === "string") {
-          listed.title = bright.text.storable(row.title).slice(0, 200).toWellFormed();
-        }
-        return listed;
-      });
+      if (known.size === 0 && unread.status === "rejected") throw unread.reason;
+      const full = /** @type {any} */ (window).__conversationListFullData__;
+      const isWhole =
+        (walked.status === "fulfilled" && walked.value) ||
+        (Array.isArray(full) && full.length > 0);
+      return { isWhole, conversations: Array.from(known, listed) };
     },
   };
+
+  /**
+   * @param {[string, Record<string, any>]} entry
+   * @returns {BrightListed}
+   */
+  function listed([id, row]) {
+    /** @type {BrightListed} */
+    const conversation = {
+      conversationId: id,
+      latestMessageAtMs: row.latestMessageAtMs,
+    };
+    if (typeof row.title === "string") {
+      const title = bright.text.storable(row.title);
+      conversation.title = title.slice(0, 200).toWellFormed();
+    }
+    return conversation;
+  }
 })();
