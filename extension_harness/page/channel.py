@@ -50,7 +50,8 @@ class Channel:
 
     def ready_pages(self) -> int:
         """Return how many open pages have finished their boot."""
-        return sum(page.ready for page in self._pages)
+        with self._changed:
+            return sum(page.ready for page in self._pages)
 
     def wait_ready(self, count: int, seconds: float) -> bool:
         """Wait until `count` pages are open and ready; False when time is over."""

@@ -43,6 +43,7 @@ def page_html(serving: Serving, timeline: Timeline) -> str:
     config = {
         "timeline": asdict(timeline),
         "switches": switches.public(),
+        "nested": "M08" in state.corpus.messy,
         "noise": events.NOISE if "M41" in state.corpus.messy else [["BaaSTick", {}]],
     }
     scripts = "\n".join(

@@ -59,7 +59,9 @@
     const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - EXTRA);
     const count = Math.ceil((scroller.clientHeight || 600) / ROW) + 2 * EXTRA;
     canvas.replaceChildren(
-      ...shown.slice(first, first + count).map((row, at) => rowElement(row, first + at)),
+      ...shown
+        .slice(first, first + count)
+        .map((row, at) => rowElement(row, first + at)),
     );
   }
 
@@ -73,7 +75,9 @@
   function publish() {
     if (simulator.switches.full_list && !simulator.switches.zombie) {
       window.__conversationListFullData__ = [...rows];
-      window.__conversationListData__ = Object.fromEntries(rows.map((r) => [idOf(r), r]));
+      window.__conversationListData__ = Object.fromEntries(
+        rows.map((r) => [idOf(r), r]),
+      );
     }
     render();
   }

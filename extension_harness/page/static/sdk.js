@@ -3,6 +3,9 @@
 "use strict";
 (() => {
   const simulator = window.__simulator__;
+  // A page of the list comes plain or in one of these, in turn.
+  const NESTED = ["", "data", "result", "object"];
+  let lists = 0;
 
   /** @returns the sdk object, made on first need */
   function sdk() {
@@ -12,7 +15,10 @@
 
   async function listPage({ cursor, count } = {}) {
     if (simulator.switches.zombie) return { list: [], hasMore: false };
-    return simulator.post("/__simulator__/sdk/conversations", { cursor: cursor ?? null, count });
+    return simulator.post("/__simulator__/sdk/conversations", {
+      cursor: cursor ?? null,
+      count,
+    });
   }
 
   // Call-back style, and a promise beside it; with `sdk_silent` neither ever answers.
@@ -74,7 +80,9 @@
     const conversations = {
       getConversationListByPagination: async (request) => {
         const page = await listPage(request);
-        return simulator.conversationsNested ? { result: page } : page;
+        lists += 1;
+        const key = NESTED[lists % NESTED.length];
+        return simulator.nested && key ? { [key]: page } : page;
       },
       getConversationList: async (count = 20) =>
         (await listPage({ cursor: null, count })).list,

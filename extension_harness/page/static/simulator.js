@@ -8,7 +8,8 @@
   let ready = false;
   let pause = 100;
 
-  simulator.on = (type, handle) => handlers.set(type, [...(handlers.get(type) ?? []), handle]);
+  simulator.on = (type, handle) =>
+    handlers.set(type, [...(handlers.get(type) ?? []), handle]);
   simulator.report = (report) => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(report));
   };
@@ -27,7 +28,8 @@
     simulator.switches = switches;
     // Another account is another page; other encrypted ids are another list.
     if (old.account !== switches.account) location.reload();
-    else if (old.encrypted_generation !== switches.encrypted_generation) simulator.loadList();
+    else if (old.encrypted_generation !== switches.encrypted_generation)
+      simulator.loadList();
   });
   simulator.on("reload", () => location.reload());
 

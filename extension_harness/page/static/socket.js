@@ -15,7 +15,9 @@
   simulator.openSocket = () => {
     if (simulator.switches.lwp === "off") return;
     const local = location.protocol !== "https:";
-    socket = new WebSocket(local ? `ws://${location.host}/` : "wss://wss-icbu.dingtalk.com/");
+    socket = new WebSocket(
+      local ? `ws://${location.host}/` : "wss://wss-icbu.dingtalk.com/",
+    );
     socket.onopen = () => {
       ask("/reg", [{ "app-key": "simulated", dt: "j", wv: "im:3", sync: "0,0;0;0;" }]);
       ask("/r/SyncStatus/getState", [{ topic: "sync" }]);
@@ -27,7 +29,13 @@
   };
   simulator.threadOpened = (row) => {
     const code = row.cid ?? row.conversationCode;
-    ask("/r/MessageManager/listUserMessages", [code, false, 9007199254740991, 20, false]);
+    ask("/r/MessageManager/listUserMessages", [
+      code,
+      false,
+      9007199254740991,
+      20,
+      false,
+    ]);
   };
   simulator.on("drop-socket", () => socket?.close());
   setInterval(() => ask("/!", []), 15000);

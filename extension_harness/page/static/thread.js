@@ -17,7 +17,12 @@
   function request(row, cursor) {
     const code = idOf(row);
     if (simulator.switches.http_recent) {
-      return recent({ pointTimeStamp: cursor, forward: false, count: PAGE, conversationId: code });
+      return recent({
+        pointTimeStamp: cursor,
+        forward: false,
+        count: PAGE,
+        conversationId: code,
+      });
     }
     if (simulator.switches.http_legacy) {
       const timeSlide = { forward: false, timeStamp: cursor, pageSize: PAGE };
@@ -49,7 +54,9 @@
       call.onerror = () => reject(new Error("getChatMessageList.htm failed"));
       call.onload = () => {
         const { data } = JSON.parse(call.responseText);
-        const times = data.list.map((row) => Number(row?.sendTime)).filter((t) => t > 1e11);
+        const times = data.list
+          .map((row) => Number(row?.sendTime))
+          .filter((t) => t > 1e11);
         resolve({ rows: data.list, cursor: data.hasMore ? Math.min(...times) : null });
       };
       call.send(form(params));
@@ -73,7 +80,7 @@
     }
     const content = row.content ?? "";
     const kind = Number(row.messageType);
-    const plain = typeof content === "string" ? content : content.text ?? "";
+    const plain = typeof content === "string" ? content : (content.text ?? "");
     if (kind === 1 || kind === 9999 || Number.isNaN(kind)) {
       text.classList.add("content-with-translation", "text-content");
       text.textContent = plain.length > 4000 ? `${plain.slice(0, 4000)} …` : plain;
@@ -85,7 +92,13 @@
   }
 
   function cardLine(kind, content) {
-    const names = { 53: "File", 57: "Business card", 60: "Image", 61: "File", 62: "Video" };
+    const names = {
+      53: "File",
+      57: "Business card",
+      60: "Image",
+      61: "File",
+      62: "Video",
+    };
     let body = {};
     try {
       body = JSON.parse(content);
@@ -136,6 +149,8 @@
     try {
       const page = await request(now.row, now.cursor);
       if (open !== now) return;
+      if (!now.shown) list.replaceChildren();
+      now.shown = true;
       place(page.rows, true);
       now.done = page.cursor === null || page.cursor === now.cursor;
       now.cursor = page.cursor;
@@ -148,10 +163,13 @@
   }
 
   simulator.openThread = (row) => {
-    open = { row, cursor: null, loading: false, done: false };
+    // The header changes at once; the rows of the conversation before stay until the
+    // first page is there.
+    open = { row, cursor: null, loading: false, done: false, shown: false };
     header.textContent = row.name;
-    list.replaceChildren();
-    const query = new URLSearchParams({ contactAccountIdEncrypt: row.contact.accountIdEncrypt });
+    const query = new URLSearchParams({
+      contactAccountIdEncrypt: row.contact.accountIdEncrypt,
+    });
     card.src = `/message/alicrm.htm?${query}&name=${encodeURIComponent(row.name)}`;
     window.__activeConversation__ = { cid: idOf(row) };
     simulator.threadOpened?.(row);
