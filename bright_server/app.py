@@ -18,7 +18,7 @@ from bright_server.errors import ConfigurationError
 from bright_server.http_server import HttpServer
 from bright_server.ingest import endpoint
 from bright_server.ingest.hub import Hub
-from bright_server.operations import health, metrics
+from bright_server.operations import echo, health, metrics
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import lock
 from bright_server.stores.sqlite.store import SqliteStore, opened
@@ -46,9 +46,9 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
     settings.database.parent.mkdir(parents=True, exist_ok=True)
     with lock.held(settings.database):
         async with opened(settings, clock) as store:
-            yield_value, tasks = _compose(store, settings, clock)
+            bright, tasks = _compose(store, settings, clock)
             try:
-                yield yield_value
+                yield bright
             finally:
                 for task in tasks:
                     task.cancel()
@@ -77,13 +77,13 @@ def _compose(
         },
         settings.readiness_deadline_seconds,
     )
-    application = Starlette(
-        routes=[
-            endpoint.route(hub, settings),
-            *health.routes(probe),
-            metrics.route(counted),
-        ]
-    )
+    routes = [
+        endpoint.route(hub, settings),
+        *health.routes(probe),
+        metrics.route(counted),
+        *([echo.route()] if settings.conformance_echo else []),
+    ]
+    application = Starlette(routes=routes)
     tasks = [
         asyncio.create_task(committer.run(), name="group committer"),
         asyncio.create_task(hub.tick_forever(), name="tick"),

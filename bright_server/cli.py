@@ -76,6 +76,12 @@ def _add_serve(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--port", type=int, help="port, 0 for any free one (BRIGHT_PORT)"
     )
+    parser.add_argument(
+        "--conformance-echo",
+        action="store_true",
+        default=None,
+        help="also serve /v1/conformance-echo, for a WebSocket conformance suite",
+    )
     _add_json(parser)
     parser.set_defaults(run=_serve)
 
@@ -157,7 +163,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 def _settings(parsed: argparse.Namespace) -> Settings:
     given = {
         name: value
-        for name in ("database", "host", "port")
+        for name in ("database", "host", "port", "conformance_echo")
         if (value := getattr(parsed, name, None)) is not None
     }
     return Settings(**given)

@@ -26,6 +26,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
     log_level: str = "info"
+    conformance_echo: bool = False
     allowed_extension_ids: tuple[str, ...] = ()
     """Ids of extensions that may connect; empty: every extension, never a web page."""
 
@@ -46,7 +47,7 @@ class Settings(BaseSettings):
     keepalive_interval_seconds: Annotated[float, Field(gt=0, lt=20)] = 15
     ping_interval_seconds: Seconds = 20
     ping_timeout_seconds: Seconds = 20
-    close_deadline_seconds: Seconds = 5
+    close_deadline_seconds: Seconds = 3
 
     # All connections together.
     max_connections: Count = 1_000
@@ -60,4 +61,4 @@ class Settings(BaseSettings):
     commit_patience_seconds: Seconds = 60
     authority_deadline_seconds: Seconds = 2
     readiness_deadline_seconds: Seconds = 2
-    drain_deadline_seconds: Seconds = 5
+    drain_deadline_seconds: Seconds = 4

@@ -131,6 +131,15 @@ class Connection:
     # In.
 
     async def _receive_all(self) -> None:
+        try:
+            await self._take_frames()
+        except Exception:
+            # A fault of this program ends this connection, in words, and no other.
+            logger.exception("a connection failed")
+            self.perform(self.session.failed())
+            self._draining = True  # the close frame is still to be sent
+
+    async def _take_frames(self) -> None:
         while True:
             message = await self._websocket.receive()
             if message["type"] == "websocket.disconnect":

@@ -19,6 +19,7 @@ class CloseCode(IntEnum):
     """Why a connection ends; 44xx: not with the same credentials, 45xx: later."""
 
     UNSUPPORTED_DATA = 1003
+    INTERNAL_ERROR = 1011
     SERVICE_RESTART = 1012
     TRY_AGAIN_LATER = 1013
     BROKEN_HANDSHAKE = 4400

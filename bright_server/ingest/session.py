@@ -14,17 +14,13 @@ from itertools import count
 
 from bright_server.authorization.contract import Standing
 from bright_server.commit.contract import (
-    Claim,
     ClaimProven,
     ClaimUnproven,
     Denied,
-    Discovery,
     DiscoveryStored,
     NotStored,
     ObservedBatch,
     Outcome,
-    Progress,
-    Work,
 )
 from bright_server.errors import BrightError, FrameRefused, Overloaded
 from bright_server.ingest.admission import admit
@@ -40,6 +36,7 @@ from bright_server.ingest.effects import (
     Send,
     Submit,
 )
+from bright_server.ingest.operations import work_of
 from bright_server.ingest.replies import (
     Asked,
     AskedBatch,
@@ -51,7 +48,6 @@ from bright_server.ingest.replies import (
 from bright_server.messages import (
     Anchor,
     ConversationKey,
-    DiscoveredConversation,
     Grant,
     ObservedMessage,
 )
@@ -60,7 +56,6 @@ from bright_server.wire import answers
 from bright_server.wire.codec import (
     PartialBatch,
     Request,
-    canonical_json,
     decode_request,
     encode,
 )
@@ -77,6 +72,9 @@ from bright_server.wire.requests import (
 
 PROTOCOL_VERSION = 1
 SUBPROTOCOL = "bright.extension.v1"
+
+# A close frame has room for 123 bytes of reason; these are plain ASCII.
+_REASON_LENGTH = 120
 
 
 class _State(Enum):
@@ -107,16 +105,6 @@ class ExtensionSession:
         """Return what the binding allows, once the connection is open."""
         return self._grant if self._state is _State.OPEN else None
 
-    @property
-    def is_idle(self) -> bool:
-        """Say whether nothing that was submitted still waits for its outcome."""
-        return not self._asked
-
-    @property
-    def is_closed(self) -> bool:
-        """Say whether the session has asked for its end."""
-        return self._state is _State.CLOSED
-
     # What comes in.
 
     def receive_text(self, text: str, size_bytes: int) -> list[Effect]:
@@ -127,7 +115,8 @@ class ExtensionSession:
             frame = decode_request(text)
         except FrameRefused as error:
             if self._state is not _State.OPEN:
-                return self._close(CloseCode.BROKEN_HANDSHAKE, "hello must come first")
+                fault = f"hello must come first: {error.code} {error.path or ''}"
+                return self._close(CloseCode.BROKEN_HANDSHAKE, fault[:_REASON_LENGTH])
             return [error_answer(error)]
         if self._state is not _State.OPEN:
             return self._greet(frame)
@@ -247,6 +236,10 @@ class ExtensionSession:
         """Learn that the peer does not read what it is sent."""
         return self._close(CloseCode.TRY_AGAIN_LATER, "too much waits to be read")
 
+    def failed(self) -> list[Effect]:
+        """Learn that the server has a fault of its own."""
+        return self._close(CloseCode.INTERNAL_ERROR, "a fault of the server")
+
     def restarting(self) -> list[Effect]:
         """Learn that the server goes down, and that all that was taken is answered."""
         return self._close(CloseCode.SERVICE_RESTART, "the server restarts")
@@ -304,33 +297,7 @@ class ExtensionSession:
             message = f"{waiting} requests wait for their outcome: send it later"
             return [failure_answer(frame, "overloaded", message)]
         ticket = self._ticket(frame)
-        return [Submit(ticket, self._operation(frame), size_bytes)]
-
-    def _operation(
-        self, frame: ConversationDiscovered | HistoryProgress | SyncComplete
-    ) -> Work:
-        grant, account = self._granted(), frame.channel_account_id
-        if isinstance(frame, ConversationDiscovered):
-            rows = [
-                DiscoveredConversation(
-                    each.conversation_id, each.latest_message_at_ms, each.title
-                )
-                for each in frame.conversations
-            ]
-            return Discovery(grant, account, rows)
-        key = ConversationKey(account, frame.conversation_id)
-        if isinstance(frame, SyncComplete):
-            return Claim(
-                grant, key, frame.latest_message_id, frame.latest_message_at_ms
-            )
-        return Progress(
-            grant,
-            key,
-            canonical_json(frame.next_time_stamp),
-            frame.history_complete,
-            frame.latest_message_at_ms,
-            frame.page,
-        )
+        return [Submit(ticket, work_of(frame, self._granted()), size_bytes)]
 
     def _take_batch(
         self, batch: ObservationBatch | PartialBatch, text: str, size_bytes: int
@@ -366,10 +333,6 @@ class ExtensionSession:
         return ticket
 
     def _register(self, frame: PageRegister) -> list[Effect]:
-        if not frame.route.strip():
-            # OT-65: a definite reason, not silence.
-            message = "the page names no route: register it once it has one"
-            return _refuse("route_not_exact", message, "route", frame.request_id)
         known = frame.page_id in self._pages
         if not known and len(self._pages) >= self._settings.max_registered_pages:
             message = f"{len(self._pages)} pages are registered, no more are taken"

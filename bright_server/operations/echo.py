@@ -1,7 +1,8 @@
-"""The echo that a WebSocket conformance suite expects; off unless it is asked for.
+"""`WS /v1/conformance-echo`: sends back what it gets, for a conformance suite.
 
-It runs on the very stack, with the very limits, that the extension's channel runs on,
-and knows nothing else of the server.
+Only with `bright serve --conformance-echo`. It stands on the very stack, with the very
+limits, that the extension's connection stands on, so what the suite finds here holds
+there.
 """
 
 from __future__ import annotations
@@ -13,22 +14,17 @@ PATH = "/v1/conformance-echo"
 
 
 def route() -> WebSocketRoute:
-    """Return `WS /v1/conformance-echo`, which sends every message back."""
-    return WebSocketRoute(PATH, echo)
+    """Return the echo's route."""
 
+    async def endpoint(websocket: WebSocket) -> None:
+        await websocket.accept()
+        try:
+            while (message := await websocket.receive())["type"] == "websocket.receive":
+                if message.get("text") is not None:
+                    await websocket.send_text(message["text"])
+                else:
+                    await websocket.send_bytes(message["bytes"])
+        except WebSocketDisconnect:
+            pass  # the peer went away while it was answered
 
-async def echo(websocket: WebSocket) -> None:
-    """Send back what comes, as it comes, until the peer leaves."""
-    await websocket.accept()
-    try:
-        while True:
-            message = await websocket.receive()
-            if message["type"] == "websocket.disconnect":
-                return
-            text = message.get("text")
-            if text is None:
-                await websocket.send_bytes(message["bytes"])
-            else:
-                await websocket.send_text(text)
-    except WebSocketDisconnect:
-        return
+    return WebSocketRoute(PATH, endpoint)

@@ -8,6 +8,7 @@ every transaction is opened and closed in so many words.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -23,6 +24,10 @@ T = TypeVar("T")
 _FULL = 2
 _NEEDED_SQLITE = (3, 37, 0)  # STRICT tables
 _ROWS_AT_ONCE = 64
+# A log that a long reader has made grow is cut back to this after a checkpoint.
+_WAL_BYTES = 67_108_864
+_PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 0.01
 
 
 class StoreConnection(aiosqlite.Connection):
@@ -89,10 +94,27 @@ async def _make_durable(connection: StoreConnection, database: Path) -> None:
 
 
 def _set_pragmas(database: sqlite3.Connection) -> tuple[object, object]:
-    mode = scalar(database, "PRAGMA journal_mode=WAL")
+    # Turning a new file to WAL does not wait for another process that does the same.
+    patiently(lambda: database.execute("PRAGMA journal_mode=WAL"))
+    mode = scalar(database, "PRAGMA journal_mode")
     database.execute("PRAGMA synchronous=FULL")
+    database.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
     database.execute("PRAGMA trusted_schema=OFF")
     return mode, scalar(database, "PRAGMA synchronous")
+
+
+def patiently(work: Callable[[], object]) -> None:
+    """Do work again for as long as another process holds the lock, within a bound."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            work()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)  # on the connection's own thread
+        else:
+            return
 
 
 def scalar(database: sqlite3.Connection, sql: str) -> object:

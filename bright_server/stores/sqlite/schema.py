@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
 import uuid
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from typing import Final
 from bright_server.errors import SchemaRefused
 from bright_server.stores.sqlite.connection import (
     StoreConnection,
-    is_busy,
+    patiently,
     scalar,
     translated,
 )
@@ -31,7 +30,6 @@ SCHEMA_VERSION: Final = 1
 OLDEST_COMPATIBLE_VERSION: Final = 1
 
 _STEP_NAME: Final = re.compile(r"^(\d{4})_\w+\.sql$")
-_WAIT_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ async def prepare(connection: StoreConnection, database: Path, now_ms: int) -> s
 def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
     # A database that is as it should be is only read: it may be in use.
     if _stored_version(database, path) != SCHEMA_VERSION:
-        _begin(database)
+        patiently(lambda: database.execute(SQL["begin"]))
         try:
             _step_forward(database, path, now_ms)
         except BaseException:
@@ -79,19 +77,6 @@ def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
             raise
         database.execute(SQL["commit"])
     return str(scalar(database, "SELECT store_id FROM store"))
-
-
-def _begin(database: sqlite3.Connection) -> None:
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            database.execute(SQL["begin"])
-        except sqlite3.OperationalError as error:
-            # Another process prepares the same file; each try waits a little by itself.
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise
-        else:
-            return
 
 
 def _step_forward(database: sqlite3.Connection, path: Path, now_ms: int) -> None:
