@@ -21,6 +21,22 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _CHANNEL: Final = "extension"
 
 
+def _frames(side: object) -> dict[str, str]:
+    """Return the model's name for each `type` of one side."""
+    union = get_args(side)[0]
+    return {
+        get_args(model.model_fields["type"].annotation)[0]: model.__name__
+        for model in get_args(union)
+    }
+
+
+REQUESTS: Final = _frames(ExtensionRequest)
+"""The model of each frame that an extension sends, by `type`."""
+
+ANSWERS: Final = _frames(ExtensionAnswer)
+"""The model of each frame that the server sends, by `type`."""
+
+
 def contract_text(form: Format) -> str:
     """Return the contract as JSON text, stable from run to run."""
     document = json_schema() if form == "json-schema" else asyncapi()
@@ -55,7 +71,6 @@ def json_schema() -> dict[str, object]:
 def asyncapi() -> dict[str, object]:
     """Return AsyncAPI 3: the channel, its messages, and who sends which."""
     schema = json_schema()
-    requests, answers = _frames(ExtensionRequest), _frames(ExtensionAnswer)
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "Bright, the extension's channel", "version": "1"},
@@ -66,14 +81,14 @@ def asyncapi() -> dict[str, object]:
                 "description": "WebSocket subprotocol bright.extension.v1",
                 "messages": {
                     kind: {"$ref": f"#/components/messages/{kind}"}
-                    for kind in sorted({**requests, **answers})
+                    for kind in sorted({**REQUESTS, **ANSWERS})
                 },
                 "bindings": {"ws": {"method": "GET"}},
             }
         },
         "operations": {
-            "receiveFromExtension": _operation("receive", sorted(requests)),
-            "sendToExtension": _operation("send", sorted(answers)),
+            "receiveFromExtension": _operation("receive", sorted(REQUESTS)),
+            "sendToExtension": _operation("send", sorted(ANSWERS)),
         },
         "components": {
             "messages": {
@@ -81,19 +96,10 @@ def asyncapi() -> dict[str, object]:
                     "name": kind,
                     "payload": {"$ref": f"#/components/schemas/{model}"},
                 }
-                for kind, model in sorted({**requests, **answers}.items())
+                for kind, model in sorted({**REQUESTS, **ANSWERS}.items())
             },
             "schemas": _rehomed(schema["$defs"]),
         },
-    }
-
-
-def _frames(side: object) -> dict[str, str]:
-    """Return the model's name for each `type` of one side."""
-    union = get_args(side)[0]
-    return {
-        get_args(model.model_fields["type"].annotation)[0]: model.__name__
-        for model in get_args(union)
     }
 
 
