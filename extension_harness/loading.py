@@ -80,7 +80,9 @@ def _prove_registered(
 ) -> None:
     script = (extension.service_worker or "").lstrip("/").removeprefix("./")
     with visit(devtools) as domain:
-        if domain.version(f"{extension.origin}/{script}", timeout) is not None:
+        url = f"{extension.origin}/{script}"
+        # Before it is activated Chromium itself starts a stopped worker once more.
+        if domain.version(url, timeout, lambda it: it.status == "activated"):
             return
     refusal = REFUSALS.search(log_tail())
     reason = refusal.group(0) if refusal else "Chromium gave no reason"

@@ -6,7 +6,7 @@ its own, enables the domain, does one thing, disables it and closes the tab.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from extension_harness.cdp import DevTools, Subscription
@@ -32,8 +32,16 @@ class Visit:
     session: str
     events: Subscription
 
-    def version(self, script_url: str, timeout: float = 5.0) -> Version | None:
-        """What is registered under this script, or None when nothing is in time."""
+    def version(
+        self,
+        script_url: str,
+        timeout: float = 5.0,
+        where: Callable[[Version], bool] = lambda _: True,
+    ) -> Version | None:
+        """What is registered under this script, once ``where`` likes it.
+
+        None when nothing was in time.
+        """
         left = countdown(timeout)
         while True:
             try:
@@ -42,12 +50,14 @@ class Visit:
                 return None
             for entry in event.params.get("versions", ()):
                 if entry["scriptURL"] == script_url and entry["status"] != "redundant":
-                    return Version(
+                    found = Version(
                         entry["versionId"],
                         entry["scriptURL"],
                         entry["runningStatus"],
                         entry["status"],
                     )
+                    if where(found):
+                        return found
 
     def stop(self, version_id: str) -> None:
         """Stop one version, and no other extension's or page's."""

@@ -182,12 +182,17 @@ class Worker:
         message ``{type: "harness.wake"}``, whatever it makes of it; ``alarm`` sets a
         due alarm (an extension with that permission and a listener).
         """
-        if method == "start_worker":
-            with visit(self._devtools()) as domain:
+        left = countdown(timeout)
+        if method != "start_worker":
+            self._wake_by_event(method, left())
+        with visit(self._devtools()) as domain:
+            if method == "start_worker":
                 domain.start(f"{self._extension.origin}/")
-        else:
-            self._wake_by_event(method, timeout)
-        self.wait_running(timeout)
+            # Not only its target: a worker stopped while it starts is started again.
+            if not domain.version(
+                self.script_url, left(), lambda it: it.running_status == "running"
+            ):
+                raise WorkerStateTimeoutError(f"{self.script_url} to run", timeout)
         self._timeline.record("worker.wake", method=method)
 
     def restart(self, method: StopMethod = "close_target") -> str:

@@ -1,0 +1,69 @@
+"""What the end-to-end tests share."""
+
+import functools
+import json
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from websockets.sync.server import ServerConnection, serve
+
+FIXTURES = Path(__file__).parents[1] / "tests/extension_harness/extensions"
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a folder and logs nothing."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site_with_worker(tmp_path: Path) -> Iterator[str]:
+    """A site that registers a service worker of its own; gives its address."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    page = "<script>navigator.serviceWorker.register('sw.js')</script>"
+    (folder / "index.html").write_text(page)
+    (folder / "sw.js").write_text("onfetch = () => {};\n")
+    handler = functools.partial(QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+class Listener:
+    """A WebSocket server for the recorder fixture: hears, and acknowledges."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.acknowledging = True
+        self._server = serve(self._talk, "127.0.0.1", 0)
+        self.port = int(self._server.socket.getsockname()[1])
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def _talk(self, connection: ServerConnection) -> None:
+        for text in connection:
+            frame = json.loads(text)
+            self.heard.append(frame["id"])
+            if self.acknowledging:
+                answer = {"type": "observation.ack", "id": frame["id"]}
+                connection.send(json.dumps(answer))
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    """A server for the recorder fixture."""
+    server = Listener()
+    yield server
+    server.close()

@@ -1,0 +1,148 @@
+"""The harness reads and writes the extension's storage and leaves it as it was."""
+
+import pytest
+
+from e2e.conftest import FIXTURES
+from extension_harness.browser import Browser
+from extension_harness.errors import StorageAccessError
+from extension_harness.storage import CHUNK, ExtensionStorage
+
+pytestmark = pytest.mark.extension(FIXTURES / "recorder")
+
+# Makes a database with what JSON cannot say.
+ODD = """async () => {
+  const request = indexedDB.open("odd", 3);
+  request.onupgradeneeded = () => {
+    const store = request.result.createObjectStore("values"); store.createIndex("pair",
+    ["a", "b"], {unique: true}); store.createIndex("many", "tags", {multiEntry: true});
+    request.result.createObjectStore("rising", {keyPath: ["x", "y"], autoIncrement:
+    false}); request.result.createObjectStore("counted", {autoIncrement: true});
+  };
+  const database = await new Promise((resolve) => {
+    request.onsuccess = () => resolve(request.result);
+  }); const transaction = database.transaction(["values", "rising"], "readwrite"); const
+  store = transaction.objectStore("values"); store.put({a: new Date(5), b: undefined, c:
+  NaN, d: 10n, e: new Uint8Array([1, 255])}, 1); store.put(new Map([[1, 2]]), "text");
+  store.put(null, [1, "x"]); transaction.objectStore("rising").put({x: 1, y: "z", deep:
+  [{when: new Date(7)}]}); await new Promise((resolve) => { transaction.oncomplete =
+  resolve; }); database.close();
+}"""
+
+FILL = """(count) => new Promise((resolve) => {
+  const request = indexedDB.open("recorder");
+  request.onsuccess = () => {
+    const transaction = request.result.transaction(["rows"], "readwrite");
+    for (let at = 0; at < count; at += 1) {
+      transaction.objectStore("rows").put({id: String(at).padStart(6, "0"), state:
+      "x"});
+    }
+    transaction.oncomplete = () => { request.result.close(); resolve(); };
+  };
+})"""
+
+# Over a quota: incompressible bytes, and what became of the request and the
+# transaction.
+WRITE_MEGABYTE = """(id) => new Promise((resolve) => {
+  const request = indexedDB.open("recorder");
+  request.onsuccess = () => {
+    const bytes = new Uint8Array(1 << 20);
+    for (let at = 0; at < bytes.length; at += 65536) {
+      crypto.getRandomValues(bytes.subarray(at, at + 65536));
+    }
+    const transaction = request.result.transaction(["rows"], "readwrite");
+    transaction.objectStore("rows").put({id, bytes});
+    transaction.oncomplete = () => { request.result.close(); resolve("complete"); };
+    transaction.onabort = () => {
+      request.result.close(); resolve(transaction.error.name);
+    };
+  };
+})"""
+
+
+def test_an_absent_database_is_told_absent_and_is_not_made(
+    storage: ExtensionStorage,
+) -> None:
+    """Known bug 46."""
+    before = storage.databases()
+    absent = storage.dump("nowhere")
+    assert (absent.present, absent.version, absent.stores) == (False, 0, {})
+    assert storage.count("nowhere", "rows") == 0
+    assert storage.databases() == before
+    with pytest.raises(StorageAccessError, match="no database"):
+        absent.records("rows")
+
+
+def test_a_dump_tells_the_shape_and_every_record(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    with browser.extension_page() as page:
+        page.evaluate(f"({ODD})()")
+    dump = storage.dump("odd")
+    assert dump.version == 3
+    values, rising = dump.stores["values"], dump.stores["rising"]
+    assert (values.key_path, rising.key_path) == (None, ("x", "y"))
+    assert dump.stores["counted"].auto_increment
+    assert [(each.name, each.key_path) for each in values.indexes] == [
+        ("many", "tags"),
+        ("pair", ("a", "b")),
+    ]
+    assert [each.unique for each in values.indexes] == [False, True]
+    assert [each.multi_entry for each in values.indexes] == [True, False]
+    assert [record.key for record in values.records] == [1, "text", [1, "x"]]
+    assert values.values() == (
+        {
+            "a": {"$date": 5},
+            "b": {"$undefined": True},
+            "c": {"$number": "NaN"},
+            "d": {"$bigint": "10"},
+            "e": {"$bytes": "01ff"},
+        },
+        {"$other": "Map"},
+        None,
+    )
+    assert rising.values() == ({"x": 1, "y": "z", "deep": [{"when": {"$date": 7}}]},)
+
+
+def test_a_large_store_is_read_whole_and_in_key_order(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    browser.worker.wake()
+    count = 2 * CHUNK + 1
+    with browser.extension_page() as page:
+        page.evaluate(FILL, count)
+    keys = [record.key for record in storage.dump("recorder").stores["rows"].records]
+    assert keys == [f"{at:06}" for at in range(count)]
+    assert storage.count("recorder", "rows") == count
+    shape = storage.dump("recorder", records=False)
+    assert shape.stores["rows"].records == ()
+
+
+@pytest.mark.parametrize("area", ["local", "session"])
+def test_chrome_storage_is_read_and_written(
+    storage: ExtensionStorage, area: str
+) -> None:
+    storage.set({"a": {"b": [1, None]}}, area)  # type: ignore[arg-type]
+    storage.set({"c": "text"}, area)  # type: ignore[arg-type]
+    assert storage.get(area) == {"a": {"b": [1, None]}, "c": "text"}  # type: ignore[arg-type]
+    storage.clear(area)  # type: ignore[arg-type]
+    assert storage.get(area) == {}  # type: ignore[arg-type]
+
+
+def test_over_the_quota_a_transaction_aborts_and_afterwards_it_does_not(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    browser.worker.wake()
+    with browser.extension_page() as page:
+        with storage.quota(50_000):
+            refused = page.evaluate(WRITE_MEGABYTE, "over", timeout=30)
+        assert refused == "QuotaExceededError"
+        assert page.evaluate(WRITE_MEGABYTE, "under", timeout=30) == "complete"
+
+
+def test_clearing_the_origins_databases_leaves_none(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    browser.worker.wake()
+    assert "recorder" in storage.databases()
+    storage.clear_databases()
+    assert storage.databases() == {}
