@@ -53,6 +53,11 @@ class Channel:
         with self._changed:
             return sum(page.ready for page in self._pages)
 
+    def open_pages(self) -> int:
+        """Return how many pages are open, their boot finished or not."""
+        with self._changed:
+            return len(self._pages)
+
     def wait_ready(self, count: int, seconds: float) -> bool:
         """Wait until `count` pages are open and ready; False when time is over."""
         with self._changed:

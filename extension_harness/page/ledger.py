@@ -43,6 +43,7 @@ class Ledger:
         self._anomalies: dict[tuple[str, str | None, int], LedgerAnomaly] = {}
         self._chances: dict[tuple[str, str, str], Chance] = {}
         self._shown: set[tuple[str, str]] = set()
+        self._offered: set[tuple[str, str]] = set()
 
     def add(self, row: Message) -> LedgerMessage | LedgerAnomaly:
         """Enter one row of the page and return what is expected of it."""
@@ -92,14 +93,21 @@ class Ledger:
     def withdrawn(self, row: Message) -> None:
         """Say that the page does not serve this message any more (recalled, vanished).
 
-        If it was served before, a store may hold it; if not, none can.
+        If it was served before, or is on its way to an open page, a store may hold it.
+        If not, none can.
         """
         with self._lock:
             scope = (self.account, row.conversation_id, str(row.number))
-            if self.was_served(row.conversation_id, str(row.number)):
+            key = (row.conversation_id, str(row.number))
+            if key in self._shown or key in self._offered:
                 self._optional.add(scope)
             else:
                 self._versions.pop(scope, None)
+
+    def offered(self, row: Message) -> None:
+        """Say that a message is on its way to an open page, which may show it or not."""
+        with self._lock:
+            self._offered.add((row.conversation_id, row.message_id))
 
     def served(self, surface: str, rows: Iterable[Message], at_ms: int) -> None:
         """Record that `surface` really showed these rows."""

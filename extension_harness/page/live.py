@@ -120,6 +120,8 @@ class Live:
             "conversationId": row.conversation_id,
             **(more or {}),
         }
+        if self._channel.open_pages():
+            self._state.ledger.offered(row)
         self._channel.broadcast(command)
 
     def recall(self, message_id: str) -> LedgerMessage:

@@ -144,6 +144,17 @@ def test_m22_a_recall_after_it_was_shown_leaves_both_possible(
     assert page.ledger.compare([*stored, message.as_dict()]).equal
 
 
+def test_m22_a_recall_while_the_message_is_on_its_way_leaves_both_possible(
+    page: SimulatedPage, opened: OpenedPage
+) -> None:
+    message = page.post_live(text="in flight")
+    page.recall(message.message_id)
+
+    stored = [each.as_dict() for each in page.ledger.expected()]
+    assert page.ledger.compare(stored).equal
+    assert page.ledger.compare([*stored, message.as_dict()]).equal
+
+
 def test_m22_a_recall_before_it_was_shown_leaves_the_recall_alone(
     page: SimulatedPage,
 ) -> None:
