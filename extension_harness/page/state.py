@@ -106,12 +106,16 @@ class PageState:
         return known
 
     def any_row(self, skip: str, number: int) -> Message | None:
-        """Return a valid message of a conversation other than `skip`, by `number`."""
+        """Return a valid message of a conversation other than `skip`, by `number`.
+
+        Different numbers mean different messages, as far as there are enough.
+        """
         others = [key for key, rows in self._rows.items() if key != skip and rows]
         if not others:
             return None
         rows = self._rows[others[number % len(others)]]
-        return next((row for row in rows if row.fault is None), None)
+        plain = [row for row in rows if row.fault is None and row.edited_text is None]
+        return plain[number // len(others) % len(plain)] if plain else None
 
     def add(self, row: Message) -> None:
         """Put a row into its conversation at its place in time, and the ledger."""

@@ -1,0 +1,102 @@
+"""What the frames on the wire say, held against the truth and against Bright's store.
+
+Two promises show only there: an acknowledged message is on disk under the sequence that
+the ACK named, whatever was killed afterwards; and no anchor comes before every message
+that it covers was acknowledged [OT-43, OT-50].
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from extension_harness.fault import Seen
+from extension_harness.page.ledger import Ledger
+from extension_harness.server import StoreDump
+
+Scope = tuple[str, str, str]
+SETTLING = frozenset({"confirmed", "conflict"})
+"""Results after which Bright holds a message under that id."""
+
+
+def frame_faults(
+    seen: Iterable[Seen], ledger: Ledger, server: StoreDump
+) -> Iterator[str]:
+    """Every promise that the frames show to be broken, in words.
+
+    ``seen`` is all that passed one proxy, oldest first, before one server store.
+    """
+    frames = list(seen)
+    yield from ack_faults(frames, server)
+    yield from early_anchors(frames, ledger)
+
+
+def ack_faults(seen: Iterable[Seen], server: StoreDump) -> Iterator[str]:
+    """An ACK names the sequence that the store has, the same one every time."""
+    stored = {
+        (row["channelAccountId"], row["conversationId"], row["messageId"]): row[
+            "sequence"
+        ]
+        for row in server.messages
+    }
+    before: set[Scope] = set()
+    for frame in seen:
+        for scope, result in _results(frame):
+            if result["status"] != "confirmed":
+                continue
+            if scope not in stored:
+                yield f"acknowledged and not stored: {scope}"
+            elif result.get("sequence") not in (None, stored[scope]):
+                yield f"acknowledged as {result['sequence']}, stored as another: {scope}"
+            if not result["duplicate"] and scope in before:
+                yield f"acknowledged as new twice: {scope}"
+            before.add(scope)
+
+
+def early_anchors(seen: Iterable[Seen], ledger: Ledger) -> Iterator[str]:
+    """An anchor covers only what was acknowledged before it."""
+    wall = time.time() - time.monotonic()
+    shown: dict[tuple[str, str], float] = {}
+    for chance in ledger.observable():
+        key = (chance.conversation_id, chance.message_id)
+        first = chance.first_at_ms / 1000 - wall
+        shown[key] = min(first, shown.get(key, first))
+    expected = defaultdict(list)
+    for message in ledger.expected():
+        expected[message.conversation_id].append(message)
+    acknowledged: set[Scope] = set()
+    for frame in seen:
+        acknowledged.update(
+            scope for scope, result in _results(frame) if result["status"] in SETTLING
+        )
+        for anchor in _anchors(frame):
+            covered = expected[anchor["conversationId"]]
+            newest = max(
+                (each.sent_at_ms, each.message_id)
+                for each in covered
+                if each.message_id == anchor["latestMessageId"]
+            )
+            for each in covered:
+                known = (each.conversation_id, each.message_id)
+                if (
+                    (each.sent_at_ms, each.message_id) <= newest
+                    and shown.get(known, frame.at) < frame.at
+                    and each.scope not in acknowledged
+                ):
+                    yield f"anchored before it was acknowledged: {each.scope}"
+
+
+def _results(frame: Seen) -> Iterator[tuple[Scope, dict[str, object]]]:
+    body = frame.body
+    if body is None or frame.kind != "observation.ack":
+        return
+    for result in body["results"]:
+        where = (body["channelAccountId"], body["conversationId"])
+        yield (*where, result["messageId"]), result
+
+
+def _anchors(frame: Seen) -> list[dict[str, str]]:
+    if frame.body is None or frame.kind != "anchor.snapshot":
+        return []
+    return list(frame.body["anchors"])
