@@ -1,0 +1,114 @@
+"""Frames as an extension would send them, for tests to vary."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+ACCOUNT = "2500000000001"
+CONVERSATION = "2500000000001-3500000000002#11011@icbu"
+FIRST_ID = 1_750_000_000_000
+
+Frame = dict[str, Any]
+
+
+def message(number: int, **changes: object) -> Frame:
+    """The message `number` of the conversation, as valid as can be."""
+    message_id = str(FIRST_ID + number)
+    return {
+        "candidateKey": f"{CONVERSATION}/{message_id}",
+        "messageId": message_id,
+        "conversationId": CONVERSATION,
+        "senderId": "3500000000002",
+        "direction": "inbound",
+        "sentAtMs": FIRST_ID + number,
+        "kind": "text",
+        "text": f"text {number}",
+        **changes,
+    }
+
+
+def hello(token: str, **changes: object) -> Frame:
+    return {
+        "type": "hello",
+        "requestId": "hello",
+        "protocolVersion": 1,
+        "deviceId": "device-1",
+        "bootId": "boot-1",
+        "bindingToken": token,
+        "extensionVersion": "0.1.0",
+        "storeVersion": 10,
+        **changes,
+    }
+
+
+def batch(*messages: Frame, request_id: str = "batch", **changes: object) -> Frame:
+    return {
+        "type": "observation.batch",
+        "requestId": request_id,
+        "channelAccountId": ACCOUNT,
+        "conversationId": CONVERSATION,
+        "mode": "full",
+        "receivedAtMs": FIRST_ID + 1_000_000,
+        "messages": list(messages),
+        **changes,
+    }
+
+
+def heartbeat(version: int = 1, request_id: str = "beat") -> Frame:
+    return {
+        "type": "heartbeat",
+        "requestId": request_id,
+        "authorizationVersion": version,
+    }
+
+
+def discovered(*conversations: str, request_id: str = "found") -> Frame:
+    return {
+        "type": "conversation.discovered",
+        "requestId": request_id,
+        "channelAccountId": ACCOUNT,
+        "conversations": [
+            {"conversationId": each, "latestMessageAtMs": FIRST_ID}
+            for each in conversations
+        ],
+    }
+
+
+def progress(**changes: object) -> Frame:
+    return {
+        "type": "history.progress",
+        "channelAccountId": ACCOUNT,
+        "conversationId": CONVERSATION,
+        "nextTimeStamp": None,
+        "historyComplete": True,
+        "latestMessageAtMs": FIRST_ID,
+        "page": 1,
+        **changes,
+    }
+
+
+def claim(number: int, **changes: object) -> Frame:
+    return {
+        "type": "sync.complete",
+        "channelAccountId": ACCOUNT,
+        "conversationId": CONVERSATION,
+        "latestMessageId": str(FIRST_ID + number),
+        "latestMessageAtMs": FIRST_ID + number,
+        **changes,
+    }
+
+
+def register_page(page_id: str = "page-1", **changes: object) -> Frame:
+    return {
+        "type": "page.register",
+        "requestId": "page",
+        "pageId": page_id,
+        "channelAccountId": ACCOUNT,
+        "route": "/message/default.htm",
+        **changes,
+    }
+
+
+def text_of(frame: Frame) -> str:
+    return json.dumps(frame, ensure_ascii=False)
