@@ -2,6 +2,7 @@
 // store, before anything else may happen with it (OT-30). It returns when the write is on
 // disk and throws when it is not (OT-31).
 
+import { anomalyRecord } from "../shared/anomalies.js";
 import { digestOf, readObservation } from "../shared/normal-form.js";
 import { recordAnomaly, recordBatch } from "../store/observations.js";
 
@@ -50,7 +51,7 @@ export class Recorder {
   async record(observed) {
     const { channelAccountId, page } = observed;
     const nowMs = this.#now();
-    const { facts, anomalies } = await this.#read(observed, nowMs);
+    const { facts, anomalies } = await judged(observed, nowMs);
     if (page !== null && observed.conversationId !== null) {
       facts.set(observed.conversationId, facts.get(observed.conversationId) ?? []);
     }
@@ -62,7 +63,7 @@ export class Recorder {
       const ownAnomalies = anomalies.filter(
         (each) => each.conversationId === conversationId,
       );
-      const ifNoAnchor = await this.#anomaly(
+      const ifNoAnchor = await anomalyRecord(
         { code: "incremental_anchor_not_found", messageId: null, observed: {} },
         { channelAccountId, conversationId, surface: "recorder", nowMs },
       );
@@ -101,78 +102,60 @@ export class Recorder {
       nowMs: this.#now(),
     };
     const found = { code, messageId: null, observed: detail };
-    await recordAnomaly(this.#database, await this.#anomaly(found, scope));
+    await recordAnomaly(this.#database, await anomalyRecord(found, scope));
   }
+}
 
-  /**
-   * @param {Observed} observed
-   * @param {number} nowMs
-   */
-  async #read(observed, nowMs) {
-    const { channelAccountId, conversationId } = observed;
-    /** @type {Map<string, PreparedFact[]>} */
-    const facts = new Map();
-    /** @type {AnomalyRecord[]} */
-    const anomalies = [];
-    for (const observation of observed.observations) {
-      const read = readObservation(observation, { channelAccountId, conversationId });
-      const surface = String(observation?.surface ?? "unknown");
-      if ("code" in read) {
-        const named = conversationId ?? observation?.conversationId;
-        const scope = {
-          channelAccountId,
-          conversationId: typeof named === "string" ? named.slice(0, 256) : "",
-          surface,
-          nowMs,
-        };
-        anomalies.push(await this.#anomaly(read, scope));
-        continue;
-      }
-      const content = read.fact;
-      const scope = {
-        channelAccountId,
-        conversationId: content.conversationId,
-        surface,
-        nowMs,
-      };
-      const conflict = {
-        code: "conflict",
-        messageId: content.messageId,
-        observed: content,
-      };
-      /** @type {PreparedFact} */
-      const fact = {
-        content,
-        digest: await digestOf(content),
-        ifConflict: await this.#anomaly(conflict, scope),
-      };
-      if (read.raw) fact.raw = read.raw;
-      const before = facts.get(content.conversationId);
-      if (before) before.push(fact);
-      else facts.set(content.conversationId, [fact]);
+/**
+ * Every observation judged: facts by conversation, and anomalies.
+ *
+ * @param {Observed} observed
+ * @param {number} nowMs
+ */
+async function judged(observed, nowMs) {
+  const { channelAccountId, conversationId } = observed;
+  /** @type {Map<string, PreparedFact[]>} */
+  const facts = new Map();
+  /** @type {AnomalyRecord[]} */
+  const anomalies = [];
+  for (const observation of observed.observations) {
+    const read = readObservation(observation, { channelAccountId, conversationId });
+    const surface = String(observation?.surface ?? "unknown");
+    if ("code" in read) {
+      const named = conversationId ?? observation?.conversationId;
+      const home = typeof named === "string" ? named.slice(0, 256) : "";
+      const scope = { channelAccountId, conversationId: home, surface, nowMs };
+      anomalies.push(await anomalyRecord(read, scope));
+      continue;
     }
-    return { facts, anomalies };
+    const home = read.fact.conversationId;
+    const scope = { channelAccountId, conversationId: home, surface, nowMs };
+    const fact = await prepared(read, scope);
+    const before = facts.get(home);
+    if (before) before.push(fact);
+    else facts.set(home, [fact]);
   }
+  return { facts, anomalies };
+}
 
-  /**
-   * @param {{code: string, messageId: string | null, observed: unknown}} found
-   * @param {{channelAccountId: string, conversationId: string, surface: string, nowMs: number}} scope
-   * @returns {Promise<AnomalyRecord>}
-   */
-  async #anomaly(found, scope) {
-    const { channelAccountId, conversationId, surface, nowMs } = scope;
-    const digest = await digestOf(found);
-    return {
-      key: JSON.stringify([channelAccountId, conversationId, found.code, digest]),
-      channelAccountId,
-      conversationId,
-      code: found.code,
-      messageId: found.messageId,
-      surface,
-      observedAtMs: nowMs,
-      observed: found.observed,
-    };
-  }
+/**
+ * Digests are made here, before the transaction: nothing foreign is awaited inside one.
+ *
+ * @param {import("../shared/normal-form.js").ReadFact} read
+ * @param {Parameters<typeof anomalyRecord>[1]} scope
+ * @returns {Promise<PreparedFact>}
+ */
+async function prepared(read, scope) {
+  const { fact: content, raw } = read;
+  const { messageId } = content;
+  const conflict = { code: "conflict", messageId, observed: content };
+  /** @type {PreparedFact} */
+  const fact = {
+    content,
+    digest: await digestOf(content),
+    ifConflict: await anomalyRecord(conflict, scope),
+  };
+  return raw ? { ...fact, raw } : fact;
 }
 
 /**

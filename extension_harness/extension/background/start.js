@@ -5,7 +5,6 @@
 import * as browser from "../shared/browser.js";
 import { describeError } from "../shared/errors.js";
 import { extensionEndpoint } from "../shared/settings.js";
-import { countCandidates, checkpointsOf, knownAccounts } from "../store/checkpoints.js";
 import { Database } from "../store/database.js";
 import { reoffer } from "../store/deliveries.js";
 import { DATABASE_VERSION } from "../store/steps.js";
@@ -13,6 +12,7 @@ import { Claims } from "./claims.js";
 import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
 import { Pages } from "./pages.js";
+import { Presence } from "./presence.js";
 import { probe } from "./probe.js";
 import { Recorder } from "./recorder.js";
 import { accountStatuses } from "./status.js";
@@ -38,9 +38,6 @@ export class Background {
   #lastFault = null;
   /** @type {Map<string, string>} account by the request id of a discovery */
   #discoveries = new Map();
-  /** @type {number | undefined} */
-  #idleTimer;
-  #settling = false;
   /** @type {Stored} */
   #stored = /** @type {any} */ (null); // set before `ready` is
   #identity = {
@@ -68,7 +65,7 @@ export class Background {
   });
   #recorder = new Recorder(this.#database, CLOCK.now, (recorded) => {
     if (recorded.added === 0) return;
-    this.#busy();
+    this.#presence.busy();
     this.#uplink.wake();
   });
   #uplink = new Uplink({
@@ -92,7 +89,7 @@ export class Background {
     reoffered: () => this.#uplink.wake(),
     completed: (checkpoint) => {
       if (needsWalk(checkpoint)) this.#sync.wake(checkpoint.channelAccountId);
-      this.#guard(this.#settle());
+      this.#guard(this.#presence.settle());
     },
   });
   #pages = new Pages({
@@ -101,7 +98,7 @@ export class Background {
     registered: (page) => {
       this.#registerPage(page);
       this.#sync.relist(page);
-      this.#guard(this.#settle());
+      this.#guard(this.#presence.settle());
     },
   });
   #sync = new Sync({
@@ -118,6 +115,17 @@ export class Background {
     failed: (error) => this.#fault(describeError(error)),
   });
 
+  #presence = new Presence({
+    database: this.#database,
+    connection: this.#connection,
+    pages: this.#pages,
+    sync: this.#sync,
+    clock: CLOCK,
+    settings: () => this.#stored.settings,
+    browser,
+    guard: (work) => this.#guard(work),
+  });
+
   ready = this.#begin();
 
   async #begin() {
@@ -132,7 +140,7 @@ export class Background {
   async #lookAround() {
     await this.#database.open();
     await this.#pages.look(this.#stored.settings.pageTimeoutMs);
-    await this.#settle();
+    await this.#presence.settle();
   }
 
   /** The alarm: whatever died with a timer or another worker goes on here. */
@@ -162,7 +170,7 @@ export class Background {
         if (isSameServer) return;
         await this.#remember({ stop: null });
         this.#connection.reconfigure(null);
-        await this.#settle();
+        await this.#presence.settle();
       }),
     );
   }
@@ -236,7 +244,7 @@ export class Background {
     if (message.kind === "reconnect") {
       await this.#remember({ stop: null });
       this.#connection.reconfigure(null);
-      await this.#settle();
+      await this.#presence.settle();
       return {};
     }
     return { error: { code: "unknown_request", message: String(message.kind) } };
@@ -311,7 +319,7 @@ export class Background {
     switch (frame.type) {
       case "observation.ack":
         await this.#uplink.acknowledge(frame);
-        return this.#uplink.batchesInFlight === 0 ? this.#settle() : undefined;
+        return this.#uplink.batchesInFlight === 0 ? this.#presence.settle() : undefined;
       case "anchor.snapshot":
         return this.#claims.anchored(frame.anchors);
       case "conversation.known": {
@@ -351,54 +359,6 @@ export class Background {
       channelAccountId,
       route,
     });
-  }
-
-  /** There is work: connect, and be woken if this worker dies before it is done. */
-  #busy() {
-    CLOCK.cancel(this.#idleTimer);
-    this.#idleTimer = undefined;
-    this.#connection.want(true);
-    this.#guard(browser.setAlarm());
-  }
-
-  /**
-   * Decides whether there is anything to be connected for. With nothing, the socket closes
-   * after a short grace, the alarm goes, and the worker may die.
-   */
-  async #settle() {
-    if (this.#settling) return;
-    this.#settling = true;
-    try {
-      const { connectWhilePageOpen, idleGraceMs } = this.#stored.settings;
-      const isWatching = connectWhilePageOpen && this.#pages.isAnyOpen;
-      if (isWatching || this.#sync.isRunning || (await this.#isUnfinished())) {
-        return this.#busy();
-      }
-      this.#idleTimer ??= CLOCK.after(() => this.#rest(), idleGraceMs);
-    } finally {
-      this.#settling = false;
-    }
-  }
-
-  #rest() {
-    this.#idleTimer = undefined;
-    this.#connection.want(false);
-    this.#guard(browser.clearAlarm());
-  }
-
-  async #isUnfinished() {
-    for (const account of await knownAccounts(this.#database)) {
-      if ((await countCandidates(this.#database, account, "pending_ack")) > 0)
-        return true;
-      for await (const page of checkpointsOf(this.#database, account)) {
-        const isOpen = page.some(
-          ({ historyComplete, phase, result }) =>
-            historyComplete && phase === "uploading" && result === null,
-        );
-        if (isOpen) return true;
-      }
-    }
-    return false;
   }
 
   /** @param {Partial<Stored>} values */

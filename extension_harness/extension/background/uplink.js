@@ -4,14 +4,14 @@
 
 import { packBatch, wireMessage } from "../shared/frames.js";
 import { conversationKey } from "../shared/keys.js";
-import { fullJitter } from "../shared/backoff.js";
-import { digestOf } from "../shared/normal-form.js";
+import { anomalyRecord } from "../shared/anomalies.js";
 import { readCheckpoint } from "../store/checkpoints.js";
 import {
   applyResults,
   nextPending,
   pendingConversations,
 } from "../store/deliveries.js";
+import { Cooling } from "./cooling.js";
 
 /** Conversations looked up in one step of the search for work. */
 const LOOK_AHEAD = 32;
@@ -30,20 +30,11 @@ const BUFFER_LOOK_MS = 50;
  * @property {number | undefined} timer
  */
 
-/**
- * @typedef {object} Cooling why a conversation waits although it has something to send
- * @property {number} untilMs
- * @property {number} attempt
- * @property {number} maxMessages
- */
-
 export class Uplink {
   /** @type {Map<string, Batch>} by request id */
   #inFlight = new Map();
   /** @type {Map<string, string>} request id by conversation */
   #busy = new Map();
-  /** @type {Map<string, Cooling>} by conversation; an ACK takes it out */
-  #cooling = new Map();
   /** @type {Set<string>} accounts that Bright does not take on this connection */
   #foreign = new Set();
   /** @type {Map<string, string | null>} where the search of an account goes on */
@@ -55,6 +46,7 @@ export class Uplink {
   #timer;
   /** @type {number | null} */
   #wakeAtMs = null;
+  #cooling;
   #parts;
 
   /**
@@ -69,6 +61,11 @@ export class Uplink {
    */
   constructor(parts) {
     this.#parts = parts;
+    const bounds = () => {
+      const { backoffCapMs, retryCoolMs } = parts.settings();
+      return { baseMs: retryCoolMs, capMs: backoffCapMs };
+    };
+    this.#cooling = new Cooling(parts.clock.now, parts.random, bounds);
   }
 
   get batchesInFlight() {
@@ -172,16 +169,12 @@ export class Uplink {
 
   /** @param {string} key */
   #wakeWhenCool(key) {
-    const cooling = this.#cooling.get(key);
-    if (cooling === undefined || this.#busy.has(key)) return;
-    this.#wakeIn(Math.max(0, cooling.untilMs - this.#parts.clock.now()));
+    if (!this.#busy.has(key)) this.#wakeIn(this.#cooling.leftMs(key));
   }
 
   /** @param {string} key */
   #isFree(key) {
-    if (this.#busy.has(key)) return false;
-    const cooling = this.#cooling.get(key);
-    return cooling === undefined || cooling.untilMs <= this.#parts.clock.now();
+    return !this.#busy.has(key) && this.#cooling.leftMs(key) === 0;
   }
 
   /**
@@ -196,7 +189,7 @@ export class Uplink {
     const most = Math.min(
       limits.maxBatchMessages,
       settings().maxBatchMessages,
-      this.#cooling.get(key)?.maxMessages ?? Infinity,
+      this.#cooling.maxMessages(key),
     );
     const requestId = connection.nextRequestId();
     this.#busy.set(key, requestId);
@@ -264,7 +257,7 @@ export class Uplink {
     try {
       const applied = await this.#apply(channelAccountId, conversationId, results);
       if (isAsked) this.#cool(key, Infinity);
-      else this.#cooling.delete(key);
+      else this.#cooling.forget(key);
       this.#parts.applied(applied);
     } catch (error) {
       this.#cool(key, Infinity); // the store failed, so it is sent again, but not at once
@@ -291,7 +284,10 @@ export class Uplink {
       );
       const ifConflict =
         status === "conflict"
-          ? await serverConflict(channelAccountId, conversationId, messageId, nowMs)
+          ? await anomalyRecord(
+              { code: "conflict", messageId, observed: { messageId, at: "bright" } },
+              { channelAccountId, conversationId, surface: "bright", nowMs },
+            )
           : null;
       prepared.push({ candidateKey, messageId, status, sequence, code, ifConflict });
     }
@@ -360,20 +356,10 @@ export class Uplink {
 
   /**
    * @param {string} key
-   * @param {number} maxMessages of the next batch: fewer than before when the server
-   *     refused a batch as a whole
+   * @param {number} maxMessages
    */
   #cool(key, maxMessages) {
-    const { clock, random, settings } = this.#parts;
-    const attempt = (this.#cooling.get(key)?.attempt ?? 0) + 1;
-    const bounds = { baseMs: settings().retryCoolMs, capMs: settings().backoffCapMs };
-    const delayMs = fullJitter(attempt, bounds, random);
-    this.#cooling.set(key, {
-      untilMs: clock.now() + delayMs,
-      attempt,
-      maxMessages: Math.max(1, Math.floor(maxMessages)),
-    });
-    this.#wakeIn(delayMs);
+    this.#wakeIn(this.#cooling.cool(key, maxMessages));
   }
 
   /**
@@ -392,30 +378,4 @@ export class Uplink {
       this.wake();
     }, delayMs);
   }
-}
-
-/**
- * @param {string} channelAccountId
- * @param {string} conversationId
- * @param {string} messageId
- * @param {number} observedAtMs
- * @returns {Promise<import("../shared/records.js").AnomalyRecord>}
- */
-async function serverConflict(
-  channelAccountId,
-  conversationId,
-  messageId,
-  observedAtMs,
-) {
-  const digest = await digestOf({ messageId, from: "server" });
-  return {
-    key: JSON.stringify([channelAccountId, conversationId, "conflict", digest]),
-    channelAccountId,
-    conversationId,
-    code: "conflict",
-    messageId,
-    surface: "bright",
-    observedAtMs,
-    observed: { messageId, says: "Bright holds other content under this id." },
-  };
 }
