@@ -49,9 +49,8 @@ def compare_messages(
             different.append(difference)
         else:
             matched += 1
-    missing = tuple(
-        expected[scope][0] for scope in expected if scope in required - seen
-    )
+    lost = required - seen
+    missing = tuple(expected[scope][0] for scope in expected if scope in lost)
     return Comparison(
         matched, missing, tuple(unexpected), tuple(different), tuple(duplicates)
     )
