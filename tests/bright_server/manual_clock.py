@@ -1,0 +1,19 @@
+"""A clock that a test moves."""
+
+from __future__ import annotations
+
+
+class ManualClock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self, now_ms: int = 1_750_000_500_000) -> None:
+        self._now_ms = now_ms
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def steady_seconds(self) -> float:
+        return self._now_ms / 1000
+
+    def advance(self, seconds: float) -> None:
+        self._now_ms += round(seconds * 1000)
