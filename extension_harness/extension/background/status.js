@@ -14,7 +14,7 @@ import { ANOMALIES, CANDIDATES } from "../store/steps.js";
 
 const MAX_SHOWN = 30;
 const MAX_ANOMALIES_READ = 200;
-const MAX_ANOMALIES_SHOWN = 5;
+const MAX_ANOMALIES_SHOWN = 4;
 const OLDEST_AMONG = 200;
 
 /** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
