@@ -51,6 +51,13 @@ from tests.bright_server.frames import (
 GRANT = Grant(BindingId("bnd_1"), 1, frozenset({ACCOUNT}))
 CODES = set(ErrorCode.__args__)  # type: ignore[attr-defined]
 
+DAMAGES: list[dict[str, object]] = [
+    {},
+    {"senderId": 5},
+    {"text": "\ud800"},
+    {"kind": ""},
+]
+
 # The first draw of text builds tables, which counts as slow on a busy machine.
 tried = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -210,7 +217,7 @@ def test_each_message_has_one_result_in_the_batchs_order(
     numbers: list[int], data: st.DataObject
 ) -> None:
     session = opened()
-    damage = st.sampled_from([{}, {"senderId": 5}, {"text": "\ud800"}, {"kind": ""}])
+    damage = st.sampled_from(DAMAGES)
     sent = [message(number, **data.draw(damage)) for number in numbers]
 
     said = carried_out(session, receive(session, json.dumps(batch(*sent))))

@@ -50,19 +50,20 @@ OTHER = ConversationKey(ACCOUNT, "other")
 def observed(
     number: int, text: str | None = None, **changes: object
 ) -> ObservedMessage:
-    return ObservedMessage(
-        candidate_key=f"key-{number}",
-        message_id=str(FIRST_ID + number),
-        sender_id="3500000000002",
-        direction="inbound",
-        sent_at_ms=FIRST_ID + number,
-        kind="text",
-        text=text or f"text {number}",
-        content=None,
-        quote=None,
-        recall=None,
-        raw=None,
-    )._replace(**changes)
+    fields: dict[str, Any] = {
+        "candidate_key": f"key-{number}",
+        "message_id": str(FIRST_ID + number),
+        "sender_id": "3500000000002",
+        "direction": "inbound",
+        "sent_at_ms": FIRST_ID + number,
+        "kind": "text",
+        "text": text or f"text {number}",
+        "content": None,
+        "quote": None,
+        "recall": None,
+        "raw": None,
+    }
+    return ObservedMessage(**(fields | changes))
 
 
 def batch(
