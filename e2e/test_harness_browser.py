@@ -166,7 +166,8 @@ def test_a_worker_whose_script_does_not_start_is_told_as_such(
     folder = tmp_path / "throws"
     shutil.copytree(RECORDER, folder)
     (folder / "service-worker.js").write_text("const value = ;\n")
-    with pytest.raises(ExtensionNotLoadedError, match=r"service-worker\.js is not reg"):
+    reason = r"service-worker\.js is not registered: Uncaught SyntaxError"
+    with pytest.raises(ExtensionNotLoadedError, match=reason):
         Browser.launch(folder, chromium=chromium)
 
 

@@ -20,10 +20,10 @@ from extension_harness.tab import open_page
 from extension_harness.unpacked import UnpackedExtension
 from extension_harness.waiting import countdown
 
-REFUSALS = re.compile(
-    r"(Failed to load extension from.*|Loading of unpacked extensions.*|"
-    r"--load-extension is not allowed.*|Service worker registration failed.*)"
-)
+FIRST_SECONDS = 2.0
+"""After this long without an answer the browser is asked why."""
+WORKER_SECONDS = 20.0
+"""How long a loaded extension's worker may take to be activated."""
 # Runs in the document: null until the origin is the extension's and the API is there.
 MANIFEST = """
 location.protocol === "chrome-extension:" && globalThis.chrome?.runtime?.id
@@ -41,12 +41,11 @@ def prove_loaded(
     Raises ExtensionNotLoadedError, naming Chromium's own reason and the targets seen.
     """
     left = countdown(timeout)
-    while not _answers(devtools, extension, min(left(), 2.0)):
-        refusal = REFUSALS.search(log_tail())
-        if refusal is not None:
-            raise ExtensionNotLoadedError(
-                str(extension.folder), refusal.group(0).strip(), _seen(devtools)
-            )
+    asked = False
+    while not _answers(devtools, extension, min(left(), FIRST_SECONDS)):
+        if not asked and not _known(devtools, extension):
+            asked = True
+            _ask_why(devtools, extension)
         if not left():
             raise ExtensionNotLoadedError(
                 str(extension.folder),
@@ -54,7 +53,29 @@ def prove_loaded(
                 _seen(devtools),
             )
     if extension.service_worker is not None:
-        _prove_registered(devtools, extension, log_tail, max(left(), 5.0))
+        _prove_registered(devtools, extension, log_tail, min(left(), WORKER_SECONDS))
+
+
+def _known(devtools: DevTools, extension: UnpackedExtension) -> bool:
+    """Whether the browser lists the extension, though it does not answer yet."""
+    try:
+        answer = devtools.call("Extensions.getExtensions")
+    except DevToolsError:  # older than that call
+        return False
+    return any(each.get("id") == extension.identifier for each in answer["extensions"])
+
+
+def _ask_why(devtools: DevTools, extension: UnpackedExtension) -> None:
+    """Have the browser load the folder by command, which tells what is wrong with it.
+
+    ``--load-extension`` itself fails without a word.
+    """
+    try:
+        devtools.call("Extensions.loadUnpacked", {"path": str(extension.folder)})
+    except DevToolsError as refusal:
+        raise ExtensionNotLoadedError(
+            str(extension.folder), f"Chromium says: {refusal}", _seen(devtools)
+        ) from refusal
 
 
 def _answers(devtools: DevTools, extension: UnpackedExtension, timeout: float) -> bool:
@@ -79,13 +100,21 @@ def _prove_registered(
     timeout: float,
 ) -> None:
     script = (extension.service_worker or "").lstrip("/").removeprefix("./")
+    left = countdown(timeout)
+    thrown = None
     with visit(devtools) as domain:
         url = f"{extension.origin}/{script}"
-        # Before it is activated Chromium itself starts a stopped worker once more.
-        if domain.version(url, timeout, lambda it: it.status == "activated"):
-            return
-    refusal = REFUSALS.search(log_tail())
-    reason = refusal.group(0) if refusal else "Chromium gave no reason"
+        while left() and thrown is None:
+            # Before it is activated Chromium itself starts a stopped worker once more.
+            if domain.version(
+                url, min(left(), FIRST_SECONDS), lambda it: it.status == "activated"
+            ):
+                return
+            thrown = re.search(
+                rf'"(Uncaught [^"]*)", source: {re.escape(extension.origin)}',
+                log_tail(),
+            )
+    reason = thrown.group(1) if thrown else f"not activated within {timeout:g} s"
     raise ExtensionNotLoadedError(
         str(extension.folder),
         f"its service worker {script} is not registered: {reason}",
