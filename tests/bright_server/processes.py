@@ -1,0 +1,163 @@
+"""Bright as a real process, and an extension's side of a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from tests.bright_server.frames import ACCOUNT, Frame, hello
+
+DEADLINE_SECONDS = 30.0
+BRIGHT = (sys.executable, "-m", "bright_server")
+
+
+async def bright(*arguments: object, env: dict[str, str] | None = None) -> str:
+    """What a command prints; it must succeed."""
+    status, out, err = await bright_status(*arguments, env=env)
+    assert status == 0, err
+    return out
+
+
+async def bright_status(
+    *arguments: object, env: dict[str, str] | None = None
+) -> tuple[int, str, str]:
+    """A command's exit status, standard output and standard error."""
+    process = await asyncio.create_subprocess_exec(
+        *BRIGHT,
+        *map(str, arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=os.environ | (env or {}),
+    )
+    out, err = await asyncio.wait_for(process.communicate(), DEADLINE_SECONDS)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def create_binding(database: Path, *accounts: str) -> dict[str, Any]:
+    options = [f"--account={account}" for account in accounts or (ACCOUNT,)]
+    made: dict[str, Any] = json.loads(
+        await bright("binding", "create", "--json", f"--database={database}", *options)
+    )
+    return made
+
+
+async def dumped(database: Path, kind: str) -> list[dict[str, Any]]:
+    """The store's records of one kind, by `bright store dump`."""
+    lines = (await bright("store", "dump", f"--database={database}")).splitlines()
+    return [each for line in lines if (each := json.loads(line))["type"] == kind]
+
+
+class Extension:
+    """The other end of `/v1/extension`."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def send(self, frame: Frame | str | bytes) -> None:
+        await self.socket.send(json.dumps(frame) if isinstance(frame, dict) else frame)
+
+    async def receive(self) -> Frame:
+        """The next frame that is no keepalive."""
+        while True:
+            text = await asyncio.wait_for(self.socket.recv(), DEADLINE_SECONDS)
+            frame: Frame = json.loads(text)
+            if frame["type"] != "keepalive":
+                return frame
+
+    async def ask(self, frame: Frame | str) -> Frame:
+        await self.send(frame)
+        return await self.receive()
+
+    async def greet(self, token: str, **changes: object) -> Frame:
+        return await self.ask(hello(token, **changes))
+
+    async def close_code(self) -> int:
+        """Why the server closed the connection; whatever else it sends is read."""
+        try:
+            while True:
+                await asyncio.wait_for(self.socket.recv(), DEADLINE_SECONDS)
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd else 1006
+
+
+class Server:
+    """A running `bright serve`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, database: Path) -> None:
+        self.process = process
+        self.database = database
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @asynccontextmanager
+    async def extension(self, **options: object) -> AsyncIterator[Extension]:
+        async with connect(
+            f"ws://{self.address}/v1/extension",
+            **{"subprotocols": ["bright.extension.v1"], "compression": None} | options,
+        ) as socket:
+            yield Extension(socket)
+
+    async def get(self, path: str) -> tuple[int, str]:
+        return await asyncio.to_thread(self._get, path)
+
+    def _get(self, path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(
+                f"http://{self.address}{path}", timeout=DEADLINE_SECONDS
+            ) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as answer:
+            with answer:
+                return answer.code, answer.read().decode()
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """Send a signal; return the exit status and what the server said on stderr."""
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        _, err = await asyncio.wait_for(self.process.communicate(), DEADLINE_SECONDS)
+        assert self.process.returncode is not None
+        return self.process.returncode, err.decode()
+
+
+@asynccontextmanager
+async def serving(
+    database: Path, *, port: int = 0, **settings: object
+) -> AsyncIterator[Server]:
+    """Bright on this file, listening; killed at the end if it still runs."""
+    env = {f"BRIGHT_{name.upper()}": str(value) for name, value in settings.items()}
+    process = await asyncio.create_subprocess_exec(
+        *BRIGHT,
+        "serve",
+        "--json",
+        f"--database={database}",
+        f"--port={port}",
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=os.environ | env,
+    )
+    server = Server(process, database)
+    try:
+        assert process.stdout is not None
+        line = await asyncio.wait_for(process.stdout.readline(), DEADLINE_SECONDS)
+        assert line, (await server.end())[1]
+        server.port = json.loads(line)["port"]
+        yield server
+    finally:
+        if process.returncode is None:
+            await server.end(signal.SIGKILL)
