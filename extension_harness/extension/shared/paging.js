@@ -36,7 +36,9 @@ export function nextPosition(asked, page, bounds) {
   const movesTo = olderThan(cursor, page.rows > 0 ? page.oldestMs : page.reportedNext);
   if (movesTo !== null) {
     const isEnd = page.hasMore === false && page.rows < count;
-    return isEnd ? end() : go({ cursor: movesTo, count: bounds.pageSize });
+    return isEnd
+      ? end()
+      : go({ cursor: movesTo, count: bounds.pageSize, isPastEdge: false });
   }
   // Nothing older came. That is the end when the page says so, or when it had room for
   // more than it gave; a page that is full of one millisecond, or claims more, is widened.
@@ -44,7 +46,8 @@ export function nextPosition(asked, page, bounds) {
     page.hasMore === true || (page.rows >= count && page.rows > 0 && cursor !== null);
   if (!mayHaveMore) return end();
   if (count < bounds.maxPageSize) {
-    return go({ cursor, count: Math.min(count * 2, bounds.maxPageSize) });
+    const wider = Math.min(count * 2, bounds.maxPageSize);
+    return go({ ...asked, count: wider });
   }
   if (cursor === null || asked.isPastEdge) {
     return { next: null, isComplete: false, isStuck: true };
@@ -67,15 +70,11 @@ function olderThan(cursor, candidate) {
 }
 
 /**
- * @param {{cursor: number | null, count: number}} position
+ * @param {Position} next
  * @returns {Decision}
  */
-function go(position) {
-  return {
-    next: { ...position, isPastEdge: false },
-    isComplete: false,
-    isStuck: false,
-  };
+function go(next) {
+  return { next, isComplete: false, isStuck: false };
 }
 
 /** @returns {Decision} */

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  LONGEST_TIMER_MS,
+  afterClose,
+  fullJitter,
+} from "../../extension_harness/extension/shared/backoff.js";
+
+const BOUNDS = { baseMs: 500, capMs: 25_000 };
+
+test("the jitter is full, also at the cap, and never longer than a worker's life", () => {
+  for (const attempt of [0, 3, 10, 1_000]) {
+    assert.equal(
+      fullJitter(attempt, BOUNDS, () => 0),
+      0,
+    );
+    assert.ok(fullJitter(attempt, BOUNDS, () => 0.999) <= LONGEST_TIMER_MS);
+  }
+  assert.equal(
+    fullJitter(10, BOUNDS, () => 0.5),
+    12_500,
+  );
+});
+
+test("44xx stops, 1012 waits 5 to 30 s, everything else backs off", () => {
+  for (const code of [4400, 4401, 4403, 4408, 4409, 4499]) {
+    assert.deepEqual(afterClose(code, 0, BOUNDS, Math.random), { stop: true });
+  }
+  assert.deepEqual(
+    afterClose(1012, 9, BOUNDS, () => 0),
+    { stop: false, delayMs: 5_000 },
+  );
+  assert.deepEqual(
+    afterClose(1012, 0, BOUNDS, () => 1),
+    { stop: false, delayMs: 30_000 },
+  );
+  for (const code of [1000, 1001, 1006, 1013, 4503]) {
+    assert.deepEqual(
+      afterClose(code, 0, BOUNDS, () => 1),
+      { stop: false, delayMs: 500 },
+    );
+  }
+});

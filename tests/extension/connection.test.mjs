@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { Connection } from "../../extension_harness/extension/background/connection.js";
+import { settingsFrom } from "../../extension_harness/extension/shared/settings.js";
+import { ManualClock } from "./support/manual-clock.mjs";
+import { ScriptedSocket, welcome } from "./support/scripted-socket.mjs";
+
+globalThis.WebSocket ??= class {};
+Object.defineProperty(globalThis.WebSocket, "OPEN", {
+  value: 1,
+  configurable: true,
+});
+
+let clock;
+let told;
+let configuration;
+let connection;
+
+beforeEach(() => {
+  ScriptedSocket.all = [];
+  clock = new ManualClock();
+  told = [];
+  configuration = {
+    endpoint: "ws://bright.test/v1/extension",
+    bindingToken: "secret",
+    deviceId: "device",
+    settings: settingsFrom({}),
+    lastStoreId: null,
+  };
+  connection = new Connection({
+    configuration: () => configuration,
+    openSocket: (url, protocol) => new ScriptedSocket(url, protocol),
+    clock,
+    random: () => 0.5,
+    identity: { bootId: "boot-id-1", extensionVersion: "1", storeVersion: 10 },
+    events: {
+      online: () => told.push("online"),
+      frame: (frame) => told.push(frame.type),
+      offline: () => told.push("offline"),
+      stopped: (stop) => told.push(stop),
+      changed: () => {},
+    },
+  });
+});
+
+const last = () => ScriptedSocket.all.at(-1);
+
+function online(changes) {
+  connection.want(true);
+  last().opens();
+  last().says(welcome(changes));
+}
+
+test("OT-60: the first frame is hello, and the token is in no address", () => {
+  connection.want(true);
+  last().opens();
+  const [hello] = last().sent;
+  assert.equal(hello.type, "hello");
+  assert.equal(hello.bindingToken, "secret");
+  assert.equal("lastStoreId" in hello, false);
+  assert.equal(last().url.includes("secret"), false);
+  assert.equal(last().protocol, "bright.extension.v1");
+});
+
+test("OT-60: without address or token there is no connection", () => {
+  for (const change of [{ endpoint: null }, { bindingToken: "" }]) {
+    configuration = { ...configuration, ...change };
+    connection.want(true);
+    assert.equal(connection.state, "unconfigured");
+  }
+  assert.equal(ScriptedSocket.all.length, 0);
+});
+
+test("nothing is sent before welcome, and everything after it", () => {
+  connection.want(true);
+  last().opens();
+  assert.equal(connection.send({ type: "x" }), false);
+  last().says(welcome());
+  assert.equal(connection.state, "online");
+  assert.equal(connection.send({ type: "x" }), true);
+  assert.deepEqual(told, ["online"]);
+});
+
+test("a server that accepts and does not welcome is given up in time", () => {
+  connection.want(true);
+  last().opens();
+  clock.pass(configuration.settings.openTimeoutMs);
+  assert.equal(connection.state, "waiting");
+  assert.equal(connection.trouble.code, "no_welcome");
+});
+
+test("OT-61: heartbeats go out at the server's interval", () => {
+  online();
+  for (let beat = 0; beat < 3; beat += 1) {
+    clock.pass(15_000);
+    last().says({ type: "keepalive", serverTimeMs: 1 });
+  }
+  const beats = last().sent.filter((frame) => frame.type === "heartbeat");
+  assert.equal(beats.length, 3);
+  assert.equal(beats[0].authorizationVersion, 1);
+});
+
+test("a connection that falls silent is abandoned and opened anew", () => {
+  online();
+  clock.pass(15_000 * 2.5 + 15_000 / 2);
+  assert.deepEqual(told, ["online", "offline"]);
+  assert.equal(connection.trouble.code, "half_open");
+  clock.pass(connection.retryAtMs - clock.now());
+  assert.equal(ScriptedSocket.all.length, 2);
+});
+
+test("frames of an abandoned socket change nothing", () => {
+  online();
+  const old = last();
+  const handler = old.onmessage;
+  connection.abandon("ack_timeout", "");
+  handler({ data: JSON.stringify({ type: "keepalive" }) });
+  assert.deepEqual(told, ["online", "offline"]);
+});
+
+test("OT-60: another authorization version means greeting again", () => {
+  online();
+  last().says({
+    type: "heartbeat.ack",
+    requestId: "r",
+    authorizationVersion: 2,
+  });
+  assert.equal(connection.state, "waiting");
+  assert.equal(connection.trouble.code, "authorization_changed");
+});
+
+test("44xx stops until the configuration changes, also when poked", () => {
+  online();
+  last().isClosed(4401, "revoked");
+  assert.equal(connection.state, "stopped");
+  assert.deepEqual(told.at(-1), { closeCode: 4401, reason: "revoked" });
+  clock.pass(1e9);
+  connection.poke();
+  connection.want(true);
+  assert.equal(ScriptedSocket.all.length, 1);
+  connection.reconfigure(null);
+  assert.equal(ScriptedSocket.all.length, 2);
+});
+
+test("every other close brings it back, a normal one included", () => {
+  for (const code of [1000, 1001, 1006, 1012, 1013, 4503]) {
+    online();
+    const before = ScriptedSocket.all.length;
+    last().isClosed(code);
+    assert.equal(connection.state, "waiting", String(code));
+    clock.pass(connection.retryAtMs - clock.now());
+    assert.equal(ScriptedSocket.all.length, before + 1, String(code));
+    connection.want(false);
+  }
+});
+
+test("a poke before the wait is over opens nothing", () => {
+  online();
+  last().isClosed(1012);
+  connection.poke();
+  assert.equal(ScriptedSocket.all.length, 1);
+});
+
+test("no longer wanted it closes with 1000, leaves no timer and stays away", () => {
+  online();
+  connection.want(false);
+  assert.equal(last().closedWith, 1000);
+  assert.equal(connection.state, "off");
+  assert.equal(clock.pending, 0);
+});
+
+test("request ids never repeat and say which worker asked", () => {
+  const ids = new Set(
+    Array.from({ length: 50 }, () => connection.nextRequestId()),
+  );
+  assert.equal(ids.size, 50);
+  for (const id of ids) assert.ok(id.startsWith("boot-id-") && id.length <= 64);
+});

@@ -1,0 +1,50 @@
+// The page's classic scripts, loaded as the manifest orders them into a world of their own.
+
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+
+const EXTENSION = new URL(
+  "../../../extension_harness/extension/",
+  import.meta.url,
+);
+
+export function pageWorld({ aliId = "2500000000001" } = {}) {
+  const manifest = JSON.parse(
+    readFileSync(new URL("manifest.json", EXTENSION), "utf8"),
+  );
+  const scripts = manifest.content_scripts[0].js.filter(
+    (name) => !["page/bridge.js", "page/taps.js"].includes(name),
+  );
+  const window = { aliId, fetch: async () => new Response("{}") };
+  window.window = window;
+  const context = vm.createContext(
+    Object.assign(window, {
+      URL,
+      URLSearchParams,
+      TextDecoder,
+      Uint8Array,
+      atob,
+      setTimeout,
+      clearTimeout,
+      location: {
+        host: "onetalk.alibaba.com",
+        href: "https://onetalk.alibaba.com/",
+      },
+      document: { cookie: "" },
+    }),
+  );
+  for (const name of scripts) {
+    vm.runInContext(
+      readFileSync(new URL(name, EXTENSION), "utf8"),
+      context,
+      name,
+    );
+  }
+  const bright = vm.runInContext('window[Symbol.for("bright.page")]', context);
+  return { bright, window };
+}
+
+/** A value of that world as one of this, so that equality is about content alone. */
+export function plain(value) {
+  return JSON.parse(JSON.stringify(value));
+}
