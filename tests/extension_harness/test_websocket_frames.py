@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
@@ -21,12 +21,13 @@ def cut(data: bytes, sizes: list[int]) -> list[WireMessage]:
     return found
 
 
+@settings(deadline=None)  # byte by byte through 70 kB takes its time
 @given(
     lengths=st.lists(
         st.one_of(st.integers(0, 300), st.sampled_from([65_535, 65_536, 70_000])),
         max_size=5,
     ),
-    sizes=st.lists(st.integers(1, 5_000), min_size=1, max_size=4),
+    sizes=st.lists(st.sampled_from([1, 2, 3, 700, 9_000]), min_size=2, max_size=4),
     mask=st.booleans(),
 )
 def test_however_the_bytes_are_cut_every_message_comes_out_whole(
