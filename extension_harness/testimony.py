@@ -48,7 +48,7 @@ def ack_faults(seen: Iterable[Seen], server: StoreDump) -> Iterator[str]:
             if scope not in stored:
                 yield f"acknowledged and not stored: {scope}"
             elif result.get("sequence") not in (None, stored[scope]):
-                yield f"acknowledged as {result['sequence']}, stored as another: {scope}"
+                yield f"acknowledged under another sequence than stored: {scope}"
             if not result["duplicate"] and scope in before:
                 yield f"acknowledged as new twice: {scope}"
             before.add(scope)
