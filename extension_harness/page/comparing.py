@@ -50,7 +50,8 @@ def compare_messages(
         else:
             matched += 1
     lost = required - seen
-    missing = tuple(expected[scope][0] for scope in expected if scope in lost)
+    lacking = required - seen
+    missing = tuple(expected[scope][0] for scope in expected if scope in lacking)
     return Comparison(
         matched, missing, tuple(unexpected), tuple(different), tuple(duplicates)
     )

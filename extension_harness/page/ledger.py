@@ -105,7 +105,7 @@ class Ledger:
                 self._versions.pop(scope, None)
 
     def offered(self, row: Message) -> None:
-        """Say that a message is on its way to an open page, which may show it or not."""
+        """Say that a message is on its way to an open page, which may show it."""
         with self._lock:
             self._offered.add((row.conversation_id, row.message_id))
 
