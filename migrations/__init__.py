@@ -1,0 +1,1 @@
+"""Numbered schema steps; `bright_server` reads the SQL as data."""

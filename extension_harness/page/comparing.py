@@ -49,7 +49,6 @@ def compare_messages(
             different.append(difference)
         else:
             matched += 1
-    lost = required - seen
     lacking = required - seen
     missing = tuple(expected[scope][0] for scope in expected if scope in lacking)
     return Comparison(
