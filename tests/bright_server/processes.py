@@ -9,13 +9,14 @@ import signal
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin, Subprotocol
 
 from tests.bright_server.frames import ACCOUNT, Frame, hello
 
@@ -106,10 +107,19 @@ class Server:
         return f"127.0.0.1:{self.port}"
 
     @asynccontextmanager
-    async def extension(self, **options: object) -> AsyncIterator[Extension]:
+    async def extension(
+        self,
+        *,
+        subprotocols: Sequence[str] = ("bright.extension.v1",),
+        origin: str | None = None,
+        max_queue: int = 16,
+    ) -> AsyncIterator[Extension]:
         async with connect(
             f"ws://{self.address}/v1/extension",
-            **{"subprotocols": ["bright.extension.v1"], "compression": None} | options,
+            subprotocols=[Subprotocol(each) for each in subprotocols] or None,
+            origin=None if origin is None else Origin(origin),
+            compression=None,
+            max_queue=max_queue,
         ) as socket:
             yield Extension(socket)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -12,6 +13,7 @@ from websockets.exceptions import InvalidStatus
 from tests.bright_server.frames import (
     CONVERSATION,
     FIRST_ID,
+    Frame,
     batch,
     claim,
     discovered,
@@ -22,6 +24,7 @@ from tests.bright_server.frames import (
     register_page,
 )
 from tests.bright_server.processes import (
+    Extension,
     Server,
     bright,
     create_binding,
@@ -84,7 +87,7 @@ async def test_the_whole_way_of_a_message_from_hello_to_anchor(
 @pytest.mark.parametrize(
     ("options", "status", "reason"),
     [
-        ({"subprotocols": None}, 400, "bright.extension.v1"),
+        ({"subprotocols": []}, 400, "bright.extension.v1"),
         ({"subprotocols": ["bright.mind.v1"]}, 400, "no other"),
         ({"subprotocols": ["bright.extension.v2"]}, 400, "no other"),
         ({"origin": "https://example.com"}, 403, "web page"),
@@ -93,7 +96,7 @@ async def test_the_whole_way_of_a_message_from_hello_to_anchor(
     ids=["no subprotocol", "other role", "other version", "web page", "null origin"],
 )
 async def test_ot_64_a_wrong_handshake_is_refused_with_the_reason(
-    server: Server, options: dict[str, object], status: int, reason: str
+    server: Server, options: dict[str, Any], status: int, reason: str
 ) -> None:
     with pytest.raises(InvalidStatus) as refused:
         async with server.extension(**options):
@@ -278,7 +281,7 @@ async def test_a_reader_that_does_not_read_is_let_go(
         server.extension(max_queue=1) as extension,
     ):
         await extension.greet(token)
-        sending = asyncio.create_task(send_for_ever(extension.socket.send, many))
+        sending = asyncio.create_task(send_for_ever(extension, many))
         async with asyncio.timeout(60):
             while "bright_connections 0.0" not in (await server.get("/metrics"))[1]:
                 assert (await server.get("/livez"))[0] == 200
@@ -286,13 +289,9 @@ async def test_a_reader_that_does_not_read_is_let_go(
         await asyncio.gather(sending, return_exceptions=True)
 
 
-async def send_for_ever(send: object, frame: dict[str, object]) -> None:
-    import json
-
-    assert callable(send)
-    text = json.dumps(frame)
+async def send_for_ever(extension: Extension, frame: Frame) -> None:
     while True:
-        await send(text)
+        await extension.send(frame)
 
 
 async def test_health_and_metrics_say_what_is(server: Server, token: str) -> None:

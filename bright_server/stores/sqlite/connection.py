@@ -7,6 +7,7 @@ every transaction is opened and closed in so many words.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,10 +29,22 @@ _ROWS_AT_ONCE = 64
 _WAL_BYTES = 67_108_864
 _PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.01
+_ENDING_SECONDS = 5.0
 
 
 class StoreConnection(aiosqlite.Connection):
     """A connection that also does several statements in one turn of its thread."""
+
+    async def open(self) -> None:
+        """Open the file; after a failure, wait until the thread has ended.
+
+        The driver would leave it to end by itself, at times after the event loop.
+        """
+        try:
+            await self
+        except BaseException:
+            await asyncio.to_thread(self._thread.join, _ENDING_SECONDS)
+            raise
 
     async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the connection's thread and return what it returns.
@@ -65,7 +78,7 @@ async def connected(
     )
     with translated(f"open {database}"):
         connection = StoreConnection(opening, _ROWS_AT_ONCE)
-        await connection
+        await connection.open()
     # From here on the connection's thread runs, and would keep the process alive.
     try:
         await _make_durable(connection, database)

@@ -1,0 +1,133 @@
+"""The command line: what it prints, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bright_server.cli import main
+from tests.bright_server.processes import bright, bright_status
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "new folder" / "bright.db"
+
+
+def run(*arguments: object) -> int:
+    return main([str(each) for each in arguments])
+
+
+def test_a_binding_is_created_listed_and_revoked(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--database={database}"
+    assert run("binding", "create", option, "--json", "--account=a", "--account=b") == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["accounts"] == ["a", "b"]
+    assert made["authorizationVersion"] == 1
+    assert made["token"].startswith("brt_")
+
+    assert run("binding", "list", option, "--json") == 0
+    listed = capsys.readouterr().out
+    assert [each["bindingId"] for each in json.loads(listed)] == [made["bindingId"]]
+    assert made["token"] not in listed
+
+    assert run("binding", "revoke", option, made["bindingId"]) == 0
+    assert run("binding", "list", option) == 0
+    assert "revoked" in capsys.readouterr().out
+
+
+def test_a_binding_in_words_shows_its_token_once(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--database={database}"
+    run("binding", "create", option, "--account=a", "--label=desk")
+    words = capsys.readouterr().out
+    run("binding", "list", option)
+
+    assert "brt_" in words
+    assert "brt_" not in (listed := capsys.readouterr().out)
+    assert "desk" in listed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("store", "dump"),
+        ("binding", "list"),
+        ("binding", "revoke", "bnd_1"),
+    ],
+    ids=" ".join,
+)
+def test_a_missing_database_is_said_and_not_made(
+    command: tuple[str, ...], database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*command, f"--database={database}") == 2
+
+    assert "no database at" in capsys.readouterr().err
+    assert not database.exists()
+
+
+def test_revoking_nothing_is_no_success(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--database={database}"
+    run("binding", "create", option, "--account=a")
+
+    assert run("binding", "revoke", option, "bnd_nobody") == 2
+    assert "bnd_nobody" in capsys.readouterr().err
+
+
+def test_the_database_may_come_from_the_environment(
+    database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BRIGHT_DATABASE", str(database))
+
+    assert run("binding", "create", "--account=a") == 0
+    assert run("store", "dump") == 0
+    assert '"type":"store"' in capsys.readouterr().out
+
+
+def test_a_setting_that_cannot_work_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BRIGHT_KEEPALIVE_INTERVAL_SECONDS", "20")
+
+    assert run("serve", "--port=0") == 2
+    assert "BRIGHT_KEEPALIVE_INTERVAL_SECONDS" in capsys.readouterr().err
+
+
+def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("json-schema", "asyncapi"):
+        assert run("schema", "--format", form) == 0
+        json.loads(capsys.readouterr().out)
+
+
+async def test_bug_48_a_server_that_cannot_start_says_why_and_ends_at_once(
+    tmp_path: Path,
+) -> None:
+    newer = tmp_path / "newer.db"
+    await bright("binding", "create", f"--database={newer}", "--account=a")
+    with closing(sqlite3.connect(newer)) as database, database:
+        database.execute("UPDATE store SET oldest_compatible_version = 99")
+    text = tmp_path / "text.db"
+    text.write_text("This is no database, whatever its name says. " * 50)
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for arguments, reason in (
+            ((f"--database={newer}", "--port=0"), "needs a server that knows"),
+            ((f"--database={text}", "--port=0"), "not a SQLite database"),
+            ((f"--database={tmp_path}", "--port=0"), "unable to open"),
+            ((f"--database={tmp_path}/ok.db", f"--port={port}"), "cannot listen"),
+        ):
+            status, out, err = await bright_status("serve", *arguments)
+            assert (status, out) == (2, ""), err
+            assert reason in err
+            assert "Traceback" not in err
