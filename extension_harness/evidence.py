@@ -3,10 +3,13 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from extension_harness.browser import Browser
 from extension_harness.errors import HarnessError
+from extension_harness.server import BrightServer
+from extension_harness.storage import ExtensionStorage
 from extension_harness.tab import Page, attach_page
 
 Collector = Callable[[Path], object]
@@ -69,3 +72,22 @@ def of_browser(browser: Browser) -> Collector:
 def copy_of(source: Path) -> Collector:
     """Collects a copy of a file, as it is at that moment."""
     return lambda target: shutil.copy(source, target) if source.exists() else None
+
+
+def rows_of(server: BrightServer) -> Collector:
+    """Collects the server's store, whether it runs or not."""
+
+    def collect(path: Path) -> None:
+        path.write_text(server.run("store", "dump"), "utf-8")
+
+    return collect
+
+
+def database_of(browser: Browser, name: str) -> Collector:
+    """Collects a database of the extension, while the browser runs."""
+
+    def collect(path: Path) -> None:
+        found = asdict(ExtensionStorage(browser).dump(name))
+        path.write_text(json.dumps(found, indent=1, ensure_ascii=False), "utf-8")
+
+    return collect

@@ -163,11 +163,12 @@ def bright_server(
     tmp_path: Path, timeline: Timeline, evidence: Evidence
 ) -> Iterator[BrightServer]:
     """Bright, running on a database of this test's own."""
-    from extension_harness.evidence import copy_of  # noqa: PLC0415 - see above
+    from extension_harness.evidence import copy_of, rows_of  # noqa: PLC0415 - see above
     from extension_harness.server import BrightServer  # noqa: PLC0415
 
     with BrightServer(tmp_path / "bright.sqlite", timeline=timeline) as running:
         evidence.add("server.log", copy_of(running.log))
+        evidence.add("server-store.jsonl", rows_of(running))
         yield running
 
 
@@ -193,11 +194,14 @@ def corpus(request: pytest.FixtureRequest) -> Corpus:
 
 
 @pytest.fixture
-def simulated_page(corpus: Corpus) -> Iterator[SimulatedPage]:
+def simulated_page(corpus: Corpus, evidence: Evidence) -> Iterator[SimulatedPage]:
     """The simulated OneTalk page with its ledger, listening."""
     from extension_harness.page.server import SimulatedPage  # noqa: PLC0415 - see above
 
     with SimulatedPage(corpus) as page:
+        evidence.add(
+            "ledger.json", lambda path: path.write_text(page.ledger.as_json(), "utf-8")
+        )
         yield page
 
 
@@ -208,10 +212,13 @@ def rig(
     fault_proxy: FaultProxy,
     browser: Browser,
     timeline: Timeline,
+    evidence: Evidence,
 ) -> Rig:
     """Page, proxy, Bright and a browser whose extension is configured for them."""
-    from extension_harness.rig import Rig  # noqa: PLC0415 - see above
+    from extension_harness.evidence import database_of  # noqa: PLC0415 - see above
+    from extension_harness.rig import DATABASE, Rig  # noqa: PLC0415
 
+    evidence.add("extension-store.json", database_of(browser, DATABASE))
     wired = Rig(
         page=simulated_page,
         server=bright_server,

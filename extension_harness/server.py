@@ -4,6 +4,7 @@ The server's code is never imported here. Stopped, killed or frozen, it comes ba
 the same port and the same file, because that is what a client must live through.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -94,6 +95,7 @@ class BrightServer:
         os.close(descriptor)
         self.log = Path(name)
         self._process: subprocess.Popen[str] | None = None
+        atexit.register(self._abandon)
 
     def __enter__(self) -> "BrightServer":
         self.start()
@@ -196,6 +198,13 @@ class BrightServer:
                 self.resume()
             with contextlib.suppress(ServerError):
                 self.stop()
+        atexit.unregister(self._abandon)
+        self.log.unlink(missing_ok=True)
+
+    def _abandon(self) -> None:
+        """Leave nothing behind when the interpreter ends without `close`."""
+        if self.running:
+            self.kill()
         self.log.unlink(missing_ok=True)
 
     def create_binding(self, accounts: Sequence[str]) -> Binding:
