@@ -97,6 +97,18 @@ def test_the_sdk_reads_history_by_its_call_back(tab: Page) -> None:
     )
 
 
+def test_m08_the_sdk_nests_its_list_in_turn(tab: Page) -> None:
+    shapes = set()
+    for _ in range(4):
+        page = tab.evaluate(
+            """() => IcbuIM.IMBaaSSDK.default.getConversationServiceV2()
+                .getConversationListByPagination({ cursor: 2 ** 53 - 1, count: 5 })"""
+        )
+        shapes.add("" if "list" in page else next(iter(page)))
+
+    assert shapes == {"", "data", "result", "object"}
+
+
 def test_m41_live_messages_come_with_noise_five_to_one(
     tab: Page, simulated: SimulatedPage
 ) -> None:
@@ -163,6 +175,22 @@ def test_a_person_opens_a_conversation_scrolls_up_and_sends(
     texts = [m.text for m in simulated.ledger.expected() if m.direction == "outbound"]
     assert "sent by hand" in texts
     assert {c.surface for c in simulated.ledger.observable()} >= {"http_recent", "sdk"}
+
+
+def test_m36_rows_of_the_conversation_before_stay_under_the_new_header(
+    tab: Page, simulated: SimulatedPage
+) -> None:
+    first, other = simulated.state.conversations()[:2]
+    tab.locator(f'[data-cid="{first.page_cid}"]').click()
+    tab.wait_for_function("document.querySelector('.message-item-wrapper')")
+    simulated.switches.set(delay_ms=400)
+    tab.evaluate("document.querySelector('.message-item-wrapper').id = 'before'")
+    tab.locator(f'[data-cid="{other.page_cid}"]').click()
+
+    header = tab.locator(".content-header").text_content()
+    assert (header, tab.locator("#before").count()) == (other.name, 1)
+    simulated.switches.set(delay_ms=0)
+    tab.wait_for_function("!document.querySelector('#before')")
 
 
 def test_the_banner_and_the_zombie_show_and_go(

@@ -106,6 +106,9 @@ class Control:
             "recall": lambda: self._live.recall(message_id),
             "vanish": lambda: self._live.vanish(message_id),
             "edit": lambda: self._live.edit(message_id, _text(body, "text") or ""),
+            "rename": lambda: self._live.rename(
+                _text(body, "conversationId") or "", _text(body, "text") or ""
+            ),
             "repeat": lambda: self._live.repeat(message_id),
         }
         for plain in ("reload", "drop-socket", "list"):

@@ -150,6 +150,11 @@ class Live:
         self._state.ledger.edited(new, certain=False)
         self._announce_event(new, events.CHANGED, {"row": self._recent(new)})
 
+    def rename(self, conversation_id: str, name: str) -> None:
+        """Give a contact another name; open pages load their list again [M32]."""
+        self._state.rename(conversation_id, name)
+        self._channel.broadcast({"type": "list"})
+
     def repeat(self, message_id: str) -> None:
         """Announce a message again, unchanged [M04]."""
         self.announce(self._row(message_id))

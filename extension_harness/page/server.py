@@ -268,6 +268,10 @@ class SimulatedPage:
         """Change a text message's content under its id."""
         self._live.edit(message_id, text)
 
+    def rename(self, conversation_id: str, name: str) -> None:
+        """Give the contact of a conversation another name."""
+        self._live.rename(conversation_id, name)
+
     def repeat(self, message_id: str) -> None:
         """Announce a message once more, unchanged."""
         self._live.repeat(message_id)

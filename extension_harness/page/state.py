@@ -105,6 +105,16 @@ class PageState:
             raise UnknownConversationError(spelled)
         return known
 
+    def rename(self, conversation_id: str, name: str) -> None:
+        """Give the contact of a conversation another name, as people do [M32].
+
+        Raises:
+            UnknownConversationError: the page has none of this id.
+        """
+        with self._lock:
+            chat = self.conversation(conversation_id)
+            self._conversations[chat.conversation_id] = replace(chat, name=name)
+
     def any_row(self, skip: str, number: int) -> Message | None:
         """Return a valid message of a conversation other than `skip`, by `number`.
 

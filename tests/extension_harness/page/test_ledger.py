@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from extension_harness.page.comparing import compare_messages
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.normal import clean_content, clean_text, content_of
+from extension_harness.page.records import LedgerMessage
 from extension_harness.page.state import PageState
 from extension_harness.page.switches import SwitchBoard
 from extension_harness.page.truth import Fault
@@ -180,3 +183,17 @@ def test_contents_keep_what_the_normal_form_names(
     kind: str, body: str | None, expected: object
 ) -> None:
     assert content_of(kind, body) == expected
+
+
+@pytest.mark.timeout(60)
+def test_a_large_store_is_compared_in_linear_time() -> None:
+    known = LedgerMessage("1", "1-2#11011@icbu", "", "2", "inbound", 1, "text", "hi")
+    expected = {
+        message.scope: [message]
+        for message in (replace(known, message_id=str(n)) for n in range(60_000))
+    }
+    rows = [versions[0].as_dict() for versions in expected.values()][::2]
+
+    result = compare_messages(expected, frozenset(expected), rows)
+
+    assert (result.matched, len(result.missing)) == (30_000, 30_000)

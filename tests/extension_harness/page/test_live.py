@@ -281,3 +281,17 @@ def test_commands_reach_every_open_page(
     assert switches["zombie"] is True  # type: ignore[index]
     assert opened.command("drop-socket")
     assert opened.command("reload")
+
+
+def test_m32_a_contact_is_renamed_and_stays_the_same_conversation(
+    page: SimulatedPage, client: Client, opened: OpenedPage
+) -> None:
+    chat = page.corpus.conversations[2]
+    page.rename(chat.conversation_id, "Another Name")
+    assert opened.command("list")
+
+    rows = client.form("/__simulator__/sdk/conversations", {})["list"]
+    named = [row for row in rows if row["name"] == "Another Name"]
+    assert [row["aliId"] for row in named] == [chat.buyer_id]
+    with pytest.raises(UnknownConversationError):
+        page.rename("1-2", "nobody")
