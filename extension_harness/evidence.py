@@ -88,6 +88,7 @@ def database_of(browser: Browser, name: str) -> Collector:
 
     def collect(path: Path) -> None:
         found = asdict(ExtensionStorage(browser).dump(name))
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False), "utf-8")
+        # Escaped: a record may hold a lone surrogate, which UTF-8 has no bytes for.
+        path.write_text(json.dumps(found, indent=1), "ascii")
 
     return collect
