@@ -62,7 +62,13 @@ class Live:
         return expected
 
     def post_invalid(self, fault: Fault, conversation_id: str | None) -> LedgerAnomaly:
-        """Announce a payload that cannot be a message; it stands in no history."""
+        """Announce a payload that cannot be a message; it stands in no history.
+
+        Raises:
+            CorpusError: the fault is one that only a row of a history can have.
+        """
+        if fault is Fault.FOREIGN:
+            raise CorpusError("an event belongs to the conversation that it names")
         draft = self._draft(conversation_id, "inbound")
         draft.write_text("a payload that cannot be a message")
         draft.fault = fault

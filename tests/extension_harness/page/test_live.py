@@ -256,6 +256,8 @@ def test_what_cannot_be_done_is_refused_in_words(page: SimulatedPage) -> None:
         page.post_live("nobody")
     with pytest.raises(CorpusError, match="M35"):
         page.post_live(messy="M35")
+    with pytest.raises(CorpusError, match="event"):
+        page.post_invalid(Fault.FOREIGN)
     with pytest.raises(PageError, match="123"):
         page.recall("123")
     with pytest.raises(PageNotReadyError, match="0 were ready"):
