@@ -146,3 +146,17 @@ def test_clearing_the_origins_databases_leaves_none(
     assert "recorder" in storage.databases()
     storage.clear_databases()
     assert storage.databases() == {}
+
+
+def test_reading_the_storage_hides_no_page(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    """A hidden page's timers are slowed; looking must not change what is looked at."""
+    with browser.extension_page("service-worker.js") as page:
+        page.wait_for("document.visibilityState === 'visible'")
+        page.evaluate(
+            "globalThis.changes = 0; document.onvisibilitychange = () => changes++"
+        )
+        for _ in range(3):
+            storage.dump("recorder")
+        assert page.evaluate("[changes, document.visibilityState]") == [0, "visible"]

@@ -16,6 +16,7 @@ from extension_harness.errors import (
     WorkerStateTimeoutError,
     WorkerStoppedError,
 )
+from extension_harness.timeline import Timeline
 from extension_harness.worker import STOP_METHODS, StopMethod, WakeMethod, Worker
 
 RECORDER = FIXTURES / "recorder"
@@ -92,6 +93,16 @@ def test_a_worker_that_dies_while_it_is_asked_is_told_at_once(worker: Worker) ->
         worker.evaluate("new Promise(() => {})", timeout=30)
     assert time.monotonic() - began < HANG_SECONDS
     killer.join()
+
+
+def test_each_life_is_in_the_timeline(worker: Worker, timeline: Timeline) -> None:
+    worker.wake()
+    worker.stop()
+    worker.wake()
+    lives = [event.facts["target"] for event in timeline.events("worker.begin")]
+    ends = [event.facts["target"] for event in timeline.events("worker.end")]
+    assert len(set(lives)) == len(lives) >= 2
+    assert lives[:-1] == ends
 
 
 @pytest.mark.timeout(120)

@@ -134,6 +134,7 @@ class Browser:
         switches = self._options.switches(self.profile, self.extension.folder)
         self._process = BrowserProcess(self.chromium, self.profile, switches, self.log)
         self._devtools = DevTools(self._process.devtools_url(left()))
+        self.worker.watch(self._devtools)
         prove_loaded(self._devtools, self.extension, self._process.log_tail, left())
         self.timeline.record("browser.open", pid=self._process.pid)
 
@@ -154,7 +155,11 @@ class Browser:
         ``manifest.json`` runs none of the extension's code. Such a tab does not keep
         the worker alive (measured: it died after 30.2 s with one open).
         """
-        page = open_page(self.devtools, f"{self.extension.origin}/{path}")
+        page = open_page(
+            self.devtools,
+            f"{self.extension.origin}/{path}",
+            background=path == "manifest.json",  # no tab in front becomes hidden by it
+        )
         page.wait_for("location.protocol === 'chrome-extension:' && !!chrome.runtime")
         return page
 

@@ -28,6 +28,7 @@ ALWAYS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-quic",
+    "--no-proxy-server",  # a proxy of the environment would get the mapped hosts
     "--disable-gpu",
     "--disable-default-apps",
     "--disable-breakpad",

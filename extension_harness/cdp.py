@@ -96,7 +96,9 @@ class DevTools:
         self._stack = contextlib.ExitStack()
         try:
             self._socket: ClientConnection = self._stack.enter_context(
-                connect(url, max_size=None, compression=None, close_timeout=1)
+                connect(
+                    url, max_size=None, compression=None, close_timeout=1, proxy=None
+                )
             )
         except (OSError, InvalidHandshake, TimeoutError) as cause:
             raise DevToolsClosedError(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from extension_harness.armed_trap import Action, ArmedTrap
-from extension_harness.cdp import DevTools, Json
+from extension_harness.cdp import DevTools, Json, ProtocolEvent
 from extension_harness.errors import (
     AttachedMode,
     IdleDeathImpossibleError,
@@ -242,6 +242,28 @@ class Worker:
         )
         with self._devtools().attached(self.target_id()):
             yield
+
+    def watch(self, devtools: DevTools) -> None:
+        """Record each beginning and end of a life, attached to nothing."""
+
+        def notice(event: ProtocolEvent) -> None:
+            if event.method == "Target.targetCreated":
+                target = event.params["targetInfo"]
+                if target["url"] == self.script_url:
+                    seen.add(target["targetId"])
+                    self._timeline.record("worker.begin", target=target["targetId"])
+            elif event.method == "Target.targetDestroyed":
+                target_id = event.params["targetId"]
+                if target_id in seen:
+                    seen.discard(target_id)
+                    self._timeline.record("worker.end", target=target_id)
+
+        seen: set[str] = set()
+        devtools.listen(notice)
+        devtools.call(
+            "Target.setDiscoverTargets",
+            {"discover": True, "filter": [{"type": "service_worker"}]},
+        )
 
     def _wake_by_event(self, method: WakeMethod, timeout: float) -> None:
         expression = {
