@@ -52,6 +52,7 @@ def running_rig(
     folder: Path,
     corpus: Corpus,
     *,
+    extension: Path = OWN_EXTENSION,
     headless: bool = True,
     **settings: object,
 ) -> Iterator[Rig]:
@@ -67,7 +68,7 @@ def running_rig(
         )
         browser = parts.enter_context(
             Browser.launch(
-                OWN_EXTENSION,
+                extension,
                 chromium=chromium,
                 options=LaunchOptions(
                     headless=headless, host_rules=page.host_rules, spki=page.spki

@@ -1,0 +1,30 @@
+"""This repository's extension with one script before its worker's own.
+
+Nothing is attached and no file of the extension is changed: the copy has one module
+more, which runs first and wraps what a test wants to watch or to slow down.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from extension_harness.plugin import OWN_EXTENSION
+
+ENTRY = "instrumented-worker.js"
+
+
+def instrumented(folder: Path, script: str) -> Path:
+    """Copy the extension below ``folder`` with ``script`` before its worker."""
+    copy = folder / "extension"
+    shutil.copytree(OWN_EXTENSION, copy)
+    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+    own = manifest["background"]["service_worker"]
+    manifest["background"]["service_worker"] = ENTRY
+    (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    (copy / "instrument.js").write_text(script, "utf-8")
+    # Modules run in the order of their imports.
+    entry = f'import "./instrument.js";\nimport "./{own}";\n'
+    (copy / ENTRY).write_text(entry, "utf-8")
+    return copy

@@ -1,0 +1,51 @@
+"""What the worker and its pages tell a test, asked as the extension's own pages do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extension_harness.browser import Browser
+from extension_harness.cdp import Subscription
+from extension_harness.errors import EvaluationError
+from extension_harness.tab import Page
+
+STATUS = "chrome.runtime.sendMessage({to: 'worker', kind: 'status'})"
+
+
+def worker_status(browser: Browser) -> dict[str, Any]:
+    """What the popup is told. Wakes a worker that is not running."""
+    with browser.extension_page() as page:
+        found: dict[str, Any] = page.evaluate(STATUS)
+    return found
+
+
+class ObserverWorld:
+    """The content observer's own JavaScript world in one OneTalk tab."""
+
+    def __init__(self, browser: Browser, page: Page) -> None:
+        """Find it; it is another one after each navigation."""
+        self._page = page
+        with browser.devtools.subscribe("Runtime.executionContextCreated") as made:
+            page.call("Runtime.enable")
+            page.call("Runtime.disable")
+            self._context = _of_extension(made, browser.extension.origin)
+
+    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - as evaluation.evaluate
+        """JavaScript there. Raises EvaluationError."""
+        answer = self._page.call(
+            "Runtime.evaluate",
+            expression=expression,
+            contextId=self._context,
+            awaitPromise=True,
+            returnByValue=True,
+        )
+        if failure := answer.get("exceptionDetails"):
+            raise EvaluationError(str(failure.get("text")))
+        return answer["result"].get("value")
+
+
+def _of_extension(made: Subscription, origin: str) -> int:
+    while True:
+        context = made.get(5).params["context"]
+        if context["origin"] == origin:
+            return int(context["id"])
