@@ -157,6 +157,7 @@ def test_a_manifest_that_chromium_refuses_is_told_with_chromiums_reason(
     assert time.monotonic() - began < 10
     assert reason in str(refusal.value).lower()
     assert "targets seen" in str(refusal.value)
+    assert processes_on(folder) == []
 
 
 def test_a_worker_whose_script_does_not_start_is_told_as_such(

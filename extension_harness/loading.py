@@ -5,6 +5,7 @@ its service worker is registered. What fails is told with its reason, never as a
 time-out of something later.
 """
 
+import logging
 import re
 from collections.abc import Callable
 
@@ -19,6 +20,8 @@ from extension_harness.service_workers import visit
 from extension_harness.tab import open_page
 from extension_harness.unpacked import UnpackedExtension
 from extension_harness.waiting import countdown
+
+logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 2.0
 """After this long without an answer the browser is asked why."""
@@ -76,6 +79,10 @@ def _ask_why(devtools: DevTools, extension: UnpackedExtension) -> None:
         raise ExtensionNotLoadedError(
             str(extension.folder), f"Chromium says: {refusal}", _seen(devtools)
         ) from refusal
+    logger.warning(
+        "--load-extension was late or ignored: %s was loaded by command",
+        extension.folder,
+    )
 
 
 def _answers(devtools: DevTools, extension: UnpackedExtension, timeout: float) -> bool:

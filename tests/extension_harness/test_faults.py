@@ -175,6 +175,18 @@ def test_a_cut_is_a_reset_at_both_ends(
     assert proxy.open_connections == 0
 
 
+def test_a_hang_up_is_an_end_without_a_close_frame(
+    client: ClientConnection, proxy: FaultProxy
+) -> None:
+    ask(client, 1)
+    answers(client, 1)
+    assert proxy.hang_up() == 1
+    with pytest.raises(ConnectionClosed) as closed:
+        client.recv(5)
+    assert closed.value.rcvd is None
+    assert not isinstance(closed.value.__cause__, ConnectionResetError)
+
+
 def test_a_cut_can_wait_for_a_message_which_is_lost_with_it(
     client: ClientConnection, proxy: FaultProxy, echo: Echo
 ) -> None:
