@@ -42,7 +42,8 @@ _BUILT_IN = frozenset({"serve", "binding", "store", "schema"})
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    parsed = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = _parser(given).parse_args(given)
     run: Run = parsed.run
     try:
         return run(parsed)
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bright", description="Durable sync of seller chats."
     )
@@ -65,7 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_binding(subparsers)
     _add_store(subparsers)
     _add_schema(subparsers)
-    _add_others(subparsers)
+    # What others add may be slow to load: only for a command that is none of these, and
+    # for the help.
+    if not _BUILT_IN.intersection(given[:1]):
+        _add_others(subparsers)
     return parser
 
 
@@ -133,8 +137,14 @@ def _add_others(subparsers: Subparsers) -> None:
             command = entry.load()
         except ImportError as error:
             # An extra is not installed: the command says so when it is asked for.
-            parser = subparsers.add_parser(entry.name, help=f"not available: {error}")
-            parser.add_argument("arguments", nargs=argparse.REMAINDER)
+            # It takes whatever stands behind it, options too.
+            parser = subparsers.add_parser(
+                entry.name,
+                help=f"not available: {error}",
+                prefix_chars="\0",
+                add_help=False,
+            )
+            parser.add_argument("arguments", nargs="*")
             parser.set_defaults(run=_missing(entry.name, str(error)))
         else:
             command(subparsers)

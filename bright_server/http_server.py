@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -25,6 +26,13 @@ class _Protocol(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         await super().run_asgi()
         self.loop.call_later(self.close_timeout, self.transport.abort)
+
+
+def quiet(record: logging.LogRecord) -> bool:
+    """Filter uvicorn's log: a peer's broken text is no fault of this program."""
+    if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
+        record.exc_info = None
+    return True
 
 
 class HttpServer(uvicorn.Server):
@@ -57,6 +65,7 @@ class HttpServer(uvicorn.Server):
                 timeout_graceful_shutdown=1,
             )
         )
+        logging.getLogger("uvicorn.error").addFilter(quiet)
         self._drain = drain
         self._listening = listening
 

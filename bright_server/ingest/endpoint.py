@@ -7,9 +7,11 @@ server.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from starlette.responses import PlainTextResponse
 from starlette.routing import WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bright_server.ingest.hub import Hub
 from bright_server.ingest.session import SUBPROTOCOL
@@ -33,14 +35,15 @@ def route(hub: Hub, settings: Settings) -> WebSocketRoute:
                 503,
                 "this server takes no more connections now: come back later",
             )
-        if refusal is not None:
-            status, reason = refusal
-            await websocket.send_denial_response(
-                PlainTextResponse(f"{reason}\n", status_code=status)
-            )
-            return
-        await websocket.accept(SUBPROTOCOL)
-        await hub.serve(websocket)
+        with suppress(WebSocketDisconnect):  # gone before the handshake was over
+            if refusal is None:
+                await websocket.accept(SUBPROTOCOL)
+                await hub.serve(websocket)
+            else:
+                status, reason = refusal
+                await websocket.send_denial_response(
+                    PlainTextResponse(f"{reason}\n", status_code=status)
+                )
 
     return WebSocketRoute(PATH, endpoint)
 

@@ -17,8 +17,8 @@ def route() -> WebSocketRoute:
     """Return the echo's route."""
 
     async def endpoint(websocket: WebSocket) -> None:
-        await websocket.accept()
         try:
+            await websocket.accept()
             while (message := await websocket.receive())["type"] == "websocket.receive":
                 if message.get("text") is not None:
                     await websocket.send_text(message["text"])

@@ -6,6 +6,7 @@ import json
 import socket
 import sqlite3
 from contextlib import closing
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,27 @@ def test_a_setting_that_cannot_work_is_named(
 
     assert run("serve", "--port=0") == 2
     assert "BRIGHT_KEEPALIVE_INTERVAL_SECONDS" in capsys.readouterr().err
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("--help")
+
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    for name in ("serve", "binding", "store", "schema", "demo", "page"):
+        assert name in out
+
+
+def test_a_command_whose_extra_is_missing_says_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = EntryPoint("demo", "no_such_module:command", "bright.commands")
+    monkeypatch.setattr("bright_server.cli.entry_points", lambda group: [broken])
+
+    assert run("demo", "--any", "argument") == 2
+    assert "bright-sync[harness]" in capsys.readouterr().err
+    assert run("schema") == 0
 
 
 def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:

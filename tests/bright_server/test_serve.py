@@ -153,6 +153,17 @@ async def test_a_binary_frame_closes_1003_and_one_over_the_limit_1009(
             assert await extension.close_code() == code
 
 
+async def test_text_that_is_not_utf_8_closes_1007_without_a_traceback(
+    server: Server, token: str
+) -> None:
+    async with server.extension() as extension:
+        await extension.greet(token)
+        await extension.socket.send(b"\xff\xfe", text=True)
+        assert await extension.close_code() == 1007
+
+    assert "Traceback" not in (await server.end())[1]
+
+
 async def test_bug_21_no_text_costs_the_connection_and_the_next_message_is_acked(
     server: Server, token: str
 ) -> None:
