@@ -47,7 +47,10 @@ class Heard:
 class Talk:
     """One connection: what a script speaks through."""
 
-    def __init__(self, server: ScriptedBright, number: int, link: ServerConnection):
+    def __init__(
+        self, server: ScriptedBright, number: int, link: ServerConnection
+    ) -> None:
+        """Made by the server for one connection."""
         self.number = number
         self._server = server
         self._link = link
