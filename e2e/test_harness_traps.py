@@ -158,6 +158,38 @@ def test_a_trap_waits_through_lives_that_end_otherwise(
     assert rows(storage) == [PENDING]
 
 
+def test_a_callable_acts_while_the_worker_stands_which_then_goes_on(
+    page: Page, worker: Worker, storage: ExtensionStorage, proxy: FaultProxy
+) -> None:
+    seen: list[object] = []
+    trap = Trap.committed("rows")
+    with worker.trap(trap, action=lambda: seen.append(rows(storage))) as armed:
+        record(page)
+        armed.wait()
+        proxy.wait_for("observation.batch")
+    assert seen == [[PENDING]]
+
+
+def test_the_next_life_can_be_asked_while_the_trap_is_still_open(
+    page: Page, worker: Worker
+) -> None:
+    with worker.trap(Trap.transaction("rows"), action="hold") as armed:
+        record(page)
+        armed.wait()
+        armed.kill()
+        worker.wake()
+        assert worker.boot_id() == worker.boot_id()
+
+
+def test_a_worker_can_be_asked_while_a_trap_waits(page: Page, worker: Worker) -> None:
+    with worker.trap(Trap.transaction("rows")) as armed:
+        worker.wake()
+        first = worker.boot_id()
+        assert worker.restart() != first
+        record(page)
+        armed.wait()
+
+
 def test_the_browser_can_be_killed_at_the_instant(
     page: Page, browser: Browser, worker: Worker, storage: ExtensionStorage
 ) -> None:

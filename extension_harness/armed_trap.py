@@ -36,6 +36,7 @@ EVENTS = frozenset(
 )
 EVENT_LIMIT = 10_000
 KILL_SECONDS = 10.0
+ARM_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
 """What the worker may take to answer on a machine with more to do than processors."""
 
@@ -51,14 +52,15 @@ class ArmedTrap:
         trap: Trap,
         action: Action,
         worker: "Worker",
-        devtools: DevTools,
+        devtools_url: str,
         timeline: Timeline,
     ) -> None:
-        """Hold what arming takes."""
+        """Connect by a connection of its own: only its own sessions are seen there."""
         self._trap = trap
         self._action = action
         self._worker = worker
-        self._devtools = devtools
+        self._devtools = DevTools(devtools_url)
+        self._leaving = False
         self._timeline = timeline
         self._events: queue.Queue[ProtocolEvent | None] = queue.Queue(EVENT_LIMIT)
         self._sessions: dict[str, str] = {}  # session → target id
@@ -68,11 +70,28 @@ class ArmedTrap:
         self._failure: BaseException | None = None
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="trap", daemon=True)
-        self._remove: Callable[[], None] = lambda: None
 
     def __enter__(self) -> "ArmedTrap":
+        try:
+            self._arm()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leaving = True
+        self._done.set()
+        with contextlib.suppress(DevToolsError):
+            self.release()
+            self._disarm()
+        self._events.put(None)
+        self._thread.join(timeout=KILL_SECONDS + ANSWER_SECONDS)
+        self._devtools.close()  # and with it every session that may be left
+
+    def _arm(self) -> None:
         running = self._worker.target()
-        self._remove = self._devtools.listen(self._offer)
+        self._devtools.listen(self._offer)
         self._thread.start()
         self._auto_attach(on=True)
         if running is not None:
@@ -80,19 +99,9 @@ class ArmedTrap:
             # This life must be armed, or over, before the test goes on.
             wait_until(
                 lambda: self._settled(target),
-                10.0,
+                ARM_SECONDS,
                 f"the worker's wrappers: {self._trap}",
             )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        with contextlib.suppress(DevToolsError):
-            self.release()
-            self._disarm()
-        self._remove()
-        self._events.put(None)
-        self._thread.join(timeout=10)
 
     @property
     def hit(self) -> Hit | None:
@@ -165,8 +174,7 @@ class ArmedTrap:
         if event.method == "Target.attachedToTarget":
             info = event.params["targetInfo"]
             session = str(event.params["sessionId"])
-            known = info["targetId"] in self._sessions.values()  # somebody evaluates
-            if info["type"] == "service_worker" and not known:
+            if info["type"] == "service_worker":
                 self._take(session, info, waiting=event.params["waitingForDebugger"])
         elif event.session_id in self._sessions:
             session = str(event.session_id)
@@ -179,7 +187,7 @@ class ArmedTrap:
 
     def _take(self, session: str, info: Mapping[str, Any], *, waiting: bool) -> None:
         mine = info["url"] == self._worker.script_url
-        if not mine or self._hit is not None:
+        if not mine or self._hit is not None or self._leaving:
             if waiting:
                 self._devtools.call("Runtime.runIfWaitingForDebugger", session=session)
             self._let_go(session)
@@ -209,7 +217,9 @@ class ArmedTrap:
             self._devtools.call("Debugger.resume", session=session)
             return
         found = self._run(session, "harnessTrap.hit")
-        if found is None or self._hit is not None:
+        if found is None or self._hit is not None or self._leaving:
+            if self._leaving:
+                self._run(session, "harnessTrap.disarm()")
             self._devtools.call("Debugger.resume", session=session)  # another's pause
             return
         self._fire(session, found)

@@ -93,6 +93,7 @@ class DevTools:
 
     def __init__(self, url: str) -> None:
         """Connect to the browser's own DevTools address (``ws://127.0.0.1:…``)."""
+        self.url = url
         self._stack = contextlib.ExitStack()
         try:
             self._socket: ClientConnection = self._stack.enter_context(

@@ -224,7 +224,7 @@ class Worker:
         self._trapped = True
         try:
             with ArmedTrap(
-                trap, action, self, self._devtools(), self._timeline
+                trap, action, self, self._devtools().url, self._timeline
             ) as armed:
                 yield armed
         finally:
