@@ -76,6 +76,13 @@ def _common(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 when the ratio is lower",
     )
     parser.add_argument(
+        "--wait-for-quiet",
+        type=float,
+        metavar="SECONDS",
+        default=0,
+        help="wait this long in all for other programs to leave the CPUs alone",
+    )
+    parser.add_argument(
         "--directory",
         type=Path,
         default=Path("var/bench"),
@@ -91,6 +98,7 @@ def _run_ingest(arguments: argparse.Namespace) -> int:
             rounds=arguments.rounds,
             rows=arguments.rows,
             in_flight=arguments.in_flight,
+            patience_seconds=arguments.wait_for_quiet,
             memory=arguments.memory,
             directory=arguments.directory,
         )
@@ -113,6 +121,7 @@ def _run_growth(arguments: argparse.Namespace) -> int:
             small=arguments.small,
             large=arguments.large,
             in_flight=arguments.in_flight,
+            patience_seconds=arguments.wait_for_quiet,
             directory=arguments.directory,
         )
         result = growth.measure(plan, _tell)

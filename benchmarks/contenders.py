@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from benchmarks.children import Child, module
+from benchmarks.children import Child, MachineTime, module
 from benchmarks.errors import ChildError, MiscountError
 from benchmarks.figures import Round
 from benchmarks.workload import ACCOUNT, Workload
@@ -198,11 +198,15 @@ def _drive(
 def _timed(worker: Child, measured: Child) -> dict[str, Any]:
     """Let a prepared worker do its round, and add what the measured process took."""
     worker.hear(ROUND_SECONDS)
-    cpu, written = measured.cpu_seconds(), measured.written_bytes()
+    machine, own = MachineTime.now(), worker.cpu_seconds()
+    cpu = measured.cpu_seconds()
     worker.tell("go")
     report = worker.hear(ROUND_SECONDS)
     report["cpuSeconds"] = measured.cpu_seconds() - cpu
-    report["writtenBytes"] = measured.written_bytes() - written
+    own = worker.cpu_seconds() - own
+    if measured is not worker:
+        own += report["cpuSeconds"]
+    report["othersShare"] = MachineTime.now().others_share_since(machine, own)
     return report
 
 
@@ -223,4 +227,5 @@ def _round(report: dict[str, Any], workload: Workload) -> Round:
         p50_ms=report["p50Ms"],
         p99_ms=report["p99Ms"],
         cpu_seconds=report["cpuSeconds"],
+        others_share=report["othersShare"],
     )

@@ -11,7 +11,8 @@ class Round:
     """What one contender did in one round.
 
     `messages` counts acknowledged ones, re-sent ones included; `bytes_per_message` is
-    the growth of the database per stored message, None where nothing is stored.
+    the growth of the database per stored message, None where nothing is stored;
+    `others_share` what other programs took of the machine's CPUs meanwhile.
     """
 
     messages: int
@@ -19,6 +20,7 @@ class Round:
     p50_ms: float
     p99_ms: float
     cpu_seconds: float
+    others_share: float = 0.0
     bytes_per_message: float | None = None
     resident_bytes: int | None = None
 

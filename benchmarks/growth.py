@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.children import wait_for_quiet
 from benchmarks.contenders import Bright
 from benchmarks.figures import Round, median_of
 from benchmarks.ingest import scratch
@@ -27,6 +28,7 @@ class GrowthPlan:
     small: int = 100_000
     large: int = 1_500_000
     in_flight: int = 1
+    patience_seconds: float = 0
     directory: Path = Path("var/bench")
 
 
@@ -60,7 +62,9 @@ def measure(plan: GrowthPlan, tell: Callable[[str], None]) -> GrowthResult:
         much = folder / "large.sqlite"
         small_first = prefilled(template, plan.workload, plan.small, tell)
         large_first = prefilled(much, plan.workload, plan.large, tell)
+        patience = plan.patience_seconds
         for number in range(plan.rounds):
+            patience = wait_for_quiet(patience)
             for old in folder.glob("small.sqlite*"):
                 old.unlink()
             shutil.copyfile(template, copy)

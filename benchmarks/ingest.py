@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.children import wait_for_quiet
 from benchmarks.contenders import BareSqlite, BareWebSocket, Bright
 from benchmarks.figures import Round, median_of
 from benchmarks.prefill import prefilled
@@ -29,7 +30,8 @@ Tell = Callable[[str], None]
 class IngestPlan:
     """What to measure.
 
-    `rows` are stored before the first round. With `memory` one server and one database
+    `rows` are stored before the first round. Before each round a quiet machine is
+    waited for, `patience_seconds` over all of them. With `memory` one server and one database
     take all rounds; without it every round has fresh ones.
     """
 
@@ -38,6 +40,7 @@ class IngestPlan:
     rows: int = 0
     in_flight: int = 1
     memory: bool = False
+    patience_seconds: float = 0
     directory: Path = Path("var/bench")
 
 
@@ -86,8 +89,10 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
     sqlite: list[Round] = []
     websocket: list[Round] = []
     with scratch(plan.directory) as folder, _contenders(plan, folder, tell) as start:
+        patience = plan.patience_seconds
         for number in range(plan.rounds):
             workload = start.workload(number)
+            patience = wait_for_quiet(patience)
             with start.bright() as server:
                 bright.append(server.round(workload))
             sqlite.append(start.sqlite().round(workload))

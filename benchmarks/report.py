@@ -10,6 +10,7 @@ from benchmarks.growth import GrowthPlan, GrowthResult
 from benchmarks.ingest import IngestPlan, IngestResult
 
 _DIGITS = 3
+_QUIET_SHARE = 0.1
 
 
 def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
@@ -68,6 +69,7 @@ def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> No
     for name, rounds in rows.items():
         table.add_row(name, *_cells(rounds))
     console.print(table)
+    _warn(console, result.bright + result.sqlite)
     console.print(f"Bright reaches {result.ratio_to_sqlite:.2f} of bare SQLite.")
     if plan.memory:
         used = ", ".join(
@@ -83,7 +85,17 @@ def print_growth(plan: GrowthPlan, result: GrowthResult, console: Console) -> No
     table.add_row(f"{plan.small:,} rows stored", *_cells(result.small))
     table.add_row(f"{plan.large:,} rows stored", *_cells(result.large))
     console.print(table)
+    _warn(console, result.small + result.large)
     console.print(f"The large history leaves {result.ratio:.2f} of the rate.")
+
+
+def _warn(console: Console, rounds: tuple[Round, ...]) -> None:
+    share = median_of(rounds, "others_share")
+    if share > _QUIET_SHARE:
+        console.print(
+            f"[yellow]Other programs took {share:.0%} of the CPUs meanwhile: repeat"
+            " this on a quiet machine before you believe a figure."
+        )
 
 
 def _table(title: str) -> Table:
@@ -119,6 +131,7 @@ def _round_json(one: Round) -> dict[str, Any]:
         "p50Ms": round(one.p50_ms, _DIGITS),
         "p99Ms": round(one.p99_ms, _DIGITS),
         "cpuSeconds": round(one.cpu_seconds, _DIGITS),
+        "othersCpuShare": round(one.others_share, _DIGITS),
         "bytesPerMessage": one.bytes_per_message and round(one.bytes_per_message, 1),
         "residentBytes": one.resident_bytes,
     }
