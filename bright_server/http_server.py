@@ -17,11 +17,21 @@ from bright_server.settings import Settings
 
 
 class _Protocol(WebSocketsSansIOProtocol):
-    """Lets go of a peer that does not read even the close frame.
+    """Lets go of a peer that does not read even the close frame; reads a frame ahead.
 
     Closing a transport waits for its buffer to be read; a peer that never does would
     hold the socket for good.
     """
+
+    def send_receive_event_to_app(self) -> None:
+        # The base class stops reading at every frame and starts again when it is taken,
+        # at two system calls each. Reading on to a second frame is as bounded.
+        is_paused, self.read_paused = self.read_paused, True
+        super().send_receive_event_to_app()
+        self.read_paused = is_paused
+        if not is_paused and self.queue.qsize() > 1:
+            self.read_paused = True
+            self.transport.pause_reading()
 
     async def run_asgi(self) -> None:
         await super().run_asgi()
