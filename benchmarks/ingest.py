@@ -30,9 +30,9 @@ Tell = Callable[[str], None]
 class IngestPlan:
     """What to measure.
 
-    `rows` are stored before the first round. Before each round a quiet machine is
-    waited for, `patience_seconds` over all of them. With `memory` one server and one database
-    take all rounds; without it every round has fresh ones.
+    `rows` are stored before the first round. With `memory` one server and one database
+    take all rounds; without it every round has fresh ones. Before each round a quiet
+    machine is waited for, `patience_seconds` over all of them.
     """
 
     workload: Workload = dataclasses.field(default_factory=Workload)
