@@ -43,21 +43,24 @@ export class Pages {
 
   /**
    * @param {string} channelAccountId
-   * @returns {Page | undefined} one that shows this account
+   * @returns {Page | undefined} the newest that shows this account: an older one may be
+   *     closed already
    */
   of(channelAccountId) {
-    return this.all.find((page) => page.channelAccountId === channelAccountId);
+    return this.all.findLast((page) => page.channelAccountId === channelAccountId);
   }
 
   /** @param {Page} page */
   register(page) {
     const before = this.#pages.get(page.tabId);
-    this.#pages.set(page.tabId, page);
     const isSame =
       before?.pageId === page.pageId &&
       before.channelAccountId === page.channelAccountId &&
       before.route === page.route;
-    if (!isSame) this.#registered(page);
+    if (isSame) return;
+    this.#pages.delete(page.tabId); // so that it stands last
+    this.#pages.set(page.tabId, page);
+    this.#registered(page);
   }
 
   /**
@@ -94,8 +97,27 @@ export class Pages {
    */
   async ask(page, kind, body, timeoutMs) {
     const whole = { ...body, channelAccountId: page.channelAccountId };
-    const { answer } = await this.#ask(page.tabId, kind, whole, timeoutMs);
-    return answer;
+    try {
+      const { answer } = await this.#ask(page.tabId, kind, whole, timeoutMs);
+      return answer;
+    } catch (error) {
+      this.#forgetGone(page, error);
+      throw error;
+    }
+  }
+
+  /**
+   * A page that cannot be reached must not stand before one that can. Should it live, it
+   * tells itself again with its next word.
+   *
+   * @param {Page} page
+   * @param {unknown} error
+   */
+  #forgetGone(page, error) {
+    const isGone = error instanceof PageError && error.code === "page_gone";
+    if (isGone && this.#pages.get(page.tabId)?.pageId === page.pageId) {
+      this.#pages.delete(page.tabId);
+    }
   }
 
   /**

@@ -15,7 +15,7 @@ export class Presence {
    * @param {import("../store/database.js").Database} parts.database
    * @param {{want: (wanted: boolean) => void}} parts.connection
    * @param {{isAnyOpen: boolean}} parts.pages
-   * @param {{isRunning: boolean}} parts.sync
+   * @param {{hasWork: boolean}} parts.sync
    * @param {import("./connection.js").Clock} parts.clock
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {{setAlarm: () => Promise<unknown>, clearAlarm: () => Promise<unknown>}} parts.browser
@@ -42,7 +42,7 @@ export class Presence {
       const { clock, pages, settings, sync } = this.#parts;
       const { connectWhilePageOpen, idleGraceMs } = settings();
       const isWatching = connectWhilePageOpen && pages.isAnyOpen;
-      if (isWatching || sync.isRunning || (await this.#isUnfinished())) {
+      if (isWatching || sync.hasWork || (await this.#isUnfinished())) {
         return this.busy();
       }
       this.#idleTimer ??= clock.after(() => this.#rest(), idleGraceMs);

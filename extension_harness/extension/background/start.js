@@ -47,7 +47,11 @@ export class Background {
   };
 
   #database = new Database(indexedDB, (code) => {
-    if (code !== "blocking") this.#fault({ code: `store_${code}`, message: code });
+    if (code === "blocking") return;
+    this.#fault({ code: `store_${code}`, message: `The message store is ${code}.` });
+    // What was closed may have been cleared: the pages' lists are read anew.
+    if (code === "terminated")
+      this.#pages.all.forEach((page) => this.#sync.relist(page));
   });
   #connection = new Connection({
     configuration: () => this.#stored,

@@ -14,6 +14,8 @@ const LIST_CHUNK = 200;
 const MAX_ROUND = 5_000;
 /** First wait before a list that was not whole is read again; it doubles. */
 const LIST_AGAIN_MS = 500;
+/** After so many reads an incomplete list is no reason of its own to stay connected. */
+const MAX_TRIES = 8;
 
 /** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
 /** @typedef {import("../store/checkpoints.js").ListedConversation} ListedConversation */
@@ -45,9 +47,13 @@ export class Sync {
     this.#parts = parts;
   }
 
-  /** True while any history is being walked. */
-  get isRunning() {
-    return this.#running.size > 0;
+  /** True while any history is being walked, or an open page's list was not read yet. */
+  get hasWork() {
+    if (this.#running.size > 0) return true;
+    return this.#parts.pages.all.some((page) => {
+      const list = this.#lists.get(page.pageId);
+      return list === undefined || (list.readAtMs === null && list.tries < MAX_TRIES);
+    });
   }
 
   /**
