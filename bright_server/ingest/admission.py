@@ -58,7 +58,7 @@ def _judged(
         return ObservedMessage._make((*_plain_values(entry), *_NO_PARTS))
     try:
         parts = _canonical_parts(entry)
-    except ValueError:  # a number that JSON cannot say
+    except (ValueError, RecursionError):  # a number, or a depth, beyond JSON
         return _refusal(entry, "invalid_message")
     if holds_secret(text, parts):
         return _refusal(entry, "contains_secret")

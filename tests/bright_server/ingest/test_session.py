@@ -355,6 +355,26 @@ class TestBatches:
 
         assert ack["results"][0]["code"] == "invalid_message"
 
+    @pytest.mark.parametrize(
+        "part",
+        ["1e999", "NaN", "[" * 960 + "]" * 960, "9" * 5_000],
+        ids=["infinite", "not a number", "deep", "long number"],
+    )
+    def test_json_beyond_bounds_costs_no_connection(
+        self, opened: ExtensionSession, part: str
+    ) -> None:
+        frame = text_of(batch(message(1, content={"a": "part"}), message(2)))
+
+        effects = receive(opened, frame.replace('"part"', part))
+
+        for effect in effects:
+            if isinstance(effect, Submit):
+                assert isinstance(effect.work, ObservedBatch)
+                assert len(effect.work.messages) in {1, 2}
+            else:
+                assert only_sent(effects)["code"] == "malformed_json"
+        assert_serves(opened)
+
     def test_an_empty_batch_has_an_empty_ack(self, opened: ExtensionSession) -> None:
         assert only_sent(receive(opened, batch()))["results"] == []
 
