@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from extension_harness.plugin import OWN_EXTENSION
@@ -15,13 +16,19 @@ from extension_harness.plugin import OWN_EXTENSION
 ENTRY = "instrumented-worker.js"
 
 
-def instrumented(folder: Path, script: str) -> Path:
-    """Copy the extension below ``folder`` with ``script`` before its worker."""
+def instrumented(folder: Path, script: str, *, without: Sequence[str] = ()) -> Path:
+    """Copy the extension below ``folder`` with ``script`` before its worker.
+
+    ``without`` takes permissions away from the copy.
+    """
     copy = folder / "extension"
     shutil.copytree(OWN_EXTENSION, copy)
     manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
     own = manifest["background"]["service_worker"]
     manifest["background"]["service_worker"] = ENTRY
+    manifest["permissions"] = [
+        each for each in manifest["permissions"] if each not in without
+    ]
     (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     (copy / "instrument.js").write_text(script, "utf-8")
     # Modules run in the order of their imports.
