@@ -55,7 +55,15 @@ def test_nothing_is_left_of_a_closed_browser(chromium: Chromium) -> None:
         profile = browser.profile
         assert processes_on(profile)
     assert processes_on(profile) == []
-    assert not profile.exists()
+    assert not profile.parent.exists()
+
+
+def test_a_killed_browsers_temporary_folders_go_with_it(chromium: Chromium) -> None:
+    with Browser.launch(RECORDER, chromium=chromium) as browser:
+        socket = (browser.profile / "SingletonSocket").readlink()
+        assert socket.is_relative_to(browser.profile.parent)
+        browser.kill()
+    assert not socket.parent.exists()
 
 
 def test_sigkill_ends_the_whole_group_and_the_profile_opens_again_ten_times(

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from extension_harness.browser_process import BrowserProcess, LaunchOptions
+from extension_harness.browser_process import LOG_NAME, BrowserProcess, LaunchOptions
 from extension_harness.cdp import DevTools
 from extension_harness.chromium import Chromium, find
 from extension_harness.errors import (
@@ -55,7 +55,7 @@ class Browser:
         self._home = Path(tempfile.mkdtemp(prefix="extension-harness-"))
         self.profile = profile if profile is not None else self._home / "profile"
         self.profile.mkdir(parents=True, exist_ok=True)
-        self.log = self._home / "chromium.log"
+        self.log = self._home / LOG_NAME
         self._process: BrowserProcess | None = None
         self._devtools: DevTools | None = None
         self.worker = Worker(self._connection, extension, timeline)
@@ -132,7 +132,9 @@ class Browser:
         left = countdown(timeout)
         self._release()
         switches = self._options.switches(self.profile, self.extension.folder)
-        self._process = BrowserProcess(self.chromium, self.profile, switches, self.log)
+        self._process = BrowserProcess(
+            self.chromium, self.profile, switches, self._home
+        )
         self._devtools = DevTools(self._process.devtools_url(left()))
         self.worker.watch(self._devtools)
         prove_loaded(self._devtools, self.extension, self._process.log_tail, left())

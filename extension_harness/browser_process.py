@@ -38,6 +38,7 @@ ALWAYS = (
     "--enable-logging=stderr",
 )
 PORT_FILE = "DevToolsActivePort"
+LOG_NAME = "chromium.log"
 LOG_TAIL = 4_000
 """Characters of Chromium's log that an error quotes."""
 
@@ -81,17 +82,20 @@ class BrowserProcess:
     """One run of Chromium on a profile."""
 
     def __init__(
-        self, chromium: Chromium, profile: Path, switches: Sequence[str], log: Path
+        self, chromium: Chromium, profile: Path, switches: Sequence[str], home: Path
     ) -> None:
         """Start it. Raises ProfileInUseError (nothing touched), BrowserStartError."""
         self.profile = profile
-        self._log = log
+        self._log = home / LOG_NAME
         owner = lock_owner(profile)
         if owner is not None:
             raise ProfileInUseError(str(profile), owner)
         # A port file of an earlier run would send us to a port that is not ours.
         (profile / PORT_FILE).unlink(missing_ok=True)
-        with log.open("ab") as sink:
+        # Killed, Chromium leaves its temporary folders behind: they go with `home`.
+        temporary = home / "tmp"
+        temporary.mkdir(exist_ok=True)
+        with self._log.open("ab") as sink:
             try:
                 self._process = subprocess.Popen(
                     [str(chromium.executable), *switches],
@@ -99,6 +103,7 @@ class BrowserProcess:
                     stdout=sink,
                     stderr=sink,
                     start_new_session=True,
+                    env={**os.environ, "TMPDIR": str(temporary)},
                 )
             except OSError as cause:
                 raise BrowserStartError(
