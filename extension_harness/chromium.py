@@ -144,27 +144,44 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def install() -> None:
-    """Install the system's Chromium by apt. Raises HarnessError when that cannot be."""
-    if shutil.which("apt-get") is None:
-        raise HarnessError(
-            "no Chromium here and no apt-get to install one: install Chromium by this "
-            f"system's own means and name it in {ENVIRONMENT_VARIABLE}"
-        )
-    as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    if as_root and shutil.which("sudo") is None:
-        raise HarnessError(
-            "installing Chromium needs root: run `apt-get install chromium` as root"
-        )
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update", "-qq"], ["install", "-y", "-qq", "chromium"]):
-        done = subprocess.run(
-            [*as_root, "apt-get", *step], env=environment, check=False
-        )
-        if done.returncode != 0:
+    """Install Chromium by the means of this system. Raises HarnessError if it fails."""
+    for step in installation(_os_release(), as_root=os.geteuid() == 0):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        try:
+            status = subprocess.run(step, env=environment, check=False).returncode
+        except OSError as cause:
             raise HarnessError(
-                f"`apt-get {' '.join(step)}` failed with status {done.returncode}; run "
-                "`apt-get install chromium` as root and look at what it says"
+                f"cannot run `{step[0]}` to install Chromium: install it by this "
+                f"system's own means and name it in {ENVIRONMENT_VARIABLE}"
+            ) from cause
+        if status != 0:
+            raise HarnessError(
+                f"`{' '.join(step)}` failed with status {status}: run it by hand and "
+                f"look at what it says, or name a Chromium in {ENVIRONMENT_VARIABLE}"
             )
+
+
+def installation(os_release: str, *, as_root: bool) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that install Chromium on a system, in order.
+
+    Debian has a package. Ubuntu's package of that name is a snap, which cannot load an
+    extension from just any folder: there Playwright brings its own build.
+    """
+    sudo = () if as_root else ("sudo",)
+    if re.search(r"^ID=\"?ubuntu\"?$", os_release, re.MULTILINE):
+        playwright = (sys.executable, "-m", "playwright", "install", "--with-deps")
+        return ((*playwright, "chromium"),)
+    return (
+        (*sudo, "apt-get", "update", "-qq"),
+        (*sudo, "apt-get", "install", "-y", "-qq", "chromium"),
+    )
+
+
+def _os_release() -> str:
+    try:
+        return Path("/etc/os-release").read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
