@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from bright_server.authorization.embedded import EmbeddedAuthority
 from bright_server.clock import Clock, SystemClock
-from bright_server.commit.committer import GroupCommitter
+from bright_server.commit.committer import Committer, GroupCommitter
 from bright_server.errors import ConfigurationError
 from bright_server.http_server import HttpServer
 from bright_server.ingest import endpoint
@@ -22,6 +22,7 @@ from bright_server.operations import echo, health, metrics
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import lock
 from bright_server.stores.sqlite.store import SqliteStore, opened
+from bright_server.writer.link import linked
 
 logger = logging.getLogger(__name__)
 
@@ -44,9 +45,13 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
         StoreUnavailable: the file cannot be opened.
     """
     settings.database.parent.mkdir(parents=True, exist_ok=True)
-    with lock.held(settings.database):
-        async with opened(settings, clock) as store:
-            bright, tasks = _compose(store, settings, clock)
+    counted = metrics.Metrics()
+    with lock.held(settings.database, settings.lock_patience_seconds) as descriptor:
+        async with (
+            opened(settings, clock) as store,
+            _committing(store, settings, clock, counted, descriptor) as committer,
+        ):
+            bright, tasks = _compose(store, committer, counted, settings, clock)
             try:
                 yield bright
             finally:
@@ -55,11 +60,36 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _compose(
-    store: SqliteStore, settings: Settings, clock: Clock
-) -> tuple[Bright, list[asyncio.Task[None]]]:
-    counted = metrics.Metrics()
+@asynccontextmanager
+async def _committing(
+    store: SqliteStore,
+    settings: Settings,
+    clock: Clock,
+    counted: metrics.Metrics,
+    descriptor: int,
+) -> AsyncIterator[Committer]:
+    """Hold the one writer: in a process of its own, or in this one."""
+    if settings.writer_process:
+        async with linked(settings, counted, descriptor) as link:
+            yield link
+        return
     committer = GroupCommitter(store, settings, clock, counted)
+    running = asyncio.create_task(committer.run(), name="group committer")
+    running.add_done_callback(_report_death)
+    try:
+        yield committer
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def _compose(
+    store: SqliteStore,
+    committer: Committer,
+    counted: metrics.Metrics,
+    settings: Settings,
+    clock: Clock,
+) -> tuple[Bright, list[asyncio.Task[None]]]:
     authority = EmbeddedAuthority(store.bindings, settings.authority_deadline_seconds)
     hub = Hub(committer, authority, store.store_id, settings, clock)
     counted.watch(
@@ -85,7 +115,6 @@ def _compose(
     ]
     application = Starlette(routes=routes)
     tasks = [
-        asyncio.create_task(committer.run(), name="group committer"),
         asyncio.create_task(hub.tick_forever(), name="tick"),
     ]
     for task in tasks:

@@ -56,7 +56,18 @@ class Settings(BaseSettings):
     max_group_items: Count = 1_024
     max_cached_conversations: Count = 20_000
 
+    # The writer's process.
+    writer_process: bool = True
+    """Off, the writer shares this process: less memory, and about half the rate."""
+    max_writer_deaths: Count = 3
+    """Deaths in a row after which waiting work is given back as not stored."""
+    writer_start_seconds: Seconds = 30
+    writer_restart_seconds: Seconds = 0.2
+    writer_restart_max_seconds: Seconds = 5
+
     # Patience.
+    lock_patience_seconds: Annotated[float, Field(ge=0)] = 3
+    """How long a starting server waits for a killed one's last group."""
     busy_timeout_ms: Count = 250
     commit_patience_seconds: Seconds = 60
     authority_deadline_seconds: Seconds = 2

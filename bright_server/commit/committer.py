@@ -49,6 +49,40 @@ class CommitWatch(Protocol):
         ...
 
 
+class Committer(Protocol):
+    """Takes work from everybody and has it committed, in groups and in order."""
+
+    @property
+    def pending_items(self) -> int:
+        """Return how much work waits."""
+        ...
+
+    @property
+    def pending_bytes(self) -> int:
+        """Return what the waiting work holds in memory."""
+        ...
+
+    def submit(self, work: Work, size_bytes: int) -> asyncio.Future[Outcome]:
+        """Take work; its outcome comes when it is on disk, or was not stored.
+
+        `size_bytes` is what the work holds in memory while it waits. The future never
+        fails: what goes wrong is an outcome.
+
+        Raises:
+            Overloaded: too much waits already.
+            CommitterStopped: the server is going down.
+        """
+        ...
+
+    async def drain(self) -> None:
+        """Take no more work, and wait until all that was taken has its outcome."""
+        ...
+
+    def abandon(self) -> None:
+        """Answer what is left without storing it: the server cannot wait longer."""
+        ...
+
+
 @dataclass(slots=True)
 class _Pending:
     work: Work
@@ -100,7 +134,8 @@ class GroupCommitter:
         if self._stopped:
             raise CommitterStopped
         limit = self._settings.max_pending_bytes
-        if self._pending and self.pending_bytes + size_bytes > limit:
+        # Work under way counts too; a lone piece of work is never too big.
+        if self.pending_bytes and self.pending_bytes + size_bytes > limit:
             raise Overloaded(self.pending_bytes, limit)
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._enqueue(_Pending(work, size_bytes, outcome))

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bright_server.authorization.contract import Authority, Standing
 from bright_server.clock import Clock
-from bright_server.commit.committer import GroupCommitter
+from bright_server.commit.committer import Committer
 from bright_server.commit.contract import Outcome
 from bright_server.errors import AuthorityUnavailable, BindingRefused, CommitError
 from bright_server.ingest.effects import (
@@ -58,7 +58,7 @@ class Connection:
         websocket: WebSocket,
         session: ExtensionSession,
         company: Company,
-        committer: GroupCommitter,
+        committer: Committer,
         authority: Authority,
         settings: Settings,
         clock: Clock,

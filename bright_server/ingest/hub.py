@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 
 from bright_server.authorization.contract import Authority, Standing
 from bright_server.clock import Clock
-from bright_server.commit.committer import GroupCommitter
+from bright_server.commit.committer import Committer
 from bright_server.errors import AuthorityUnavailable
 from bright_server.ingest.connection import Connection
 from bright_server.ingest.session import ExtensionSession
@@ -30,7 +30,7 @@ class Hub:
 
     def __init__(
         self,
-        committer: GroupCommitter,
+        committer: Committer,
         authority: Authority,
         store_id: str,
         settings: Settings,

@@ -17,8 +17,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bright_server.authorization.contract import Authority
-from bright_server.commit.committer import GroupCommitter
-from bright_server.commit.contract import ObservationStore, Probe, ProbeStored
+from bright_server.commit.committer import Committer
+from bright_server.commit.contract import (
+    ObservationStore,
+    Probe,
+    ProbeStored,
+)
 from bright_server.errors import BrightError, StoreUnavailable
 
 Check = Callable[[], Awaitable[None]]
@@ -67,7 +71,7 @@ class ReadinessProbe:
         return None
 
 
-def store_check(committer: GroupCommitter, store: ObservationStore) -> Check:
+def store_check(committer: Committer, store: ObservationStore) -> Check:
     """Check that the store writes durably, in line with messages, and reads it back."""
     values = count(1)
 
