@@ -106,6 +106,7 @@ interface BrightPage {
   taps: {
     install(
       onRows: (conversationId: string | null, rows: BrightObservation[]) => void,
+      onTapped: () => void,
     ): void;
   };
 }

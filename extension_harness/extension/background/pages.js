@@ -50,17 +50,21 @@ export class Pages {
     return this.all.findLast((page) => page.channelAccountId === channelAccountId);
   }
 
-  /** @param {Page} page */
+  /**
+   * @param {Page} page
+   * @returns {boolean} false: it was known just so
+   */
   register(page) {
     const before = this.#pages.get(page.tabId);
     const isSame =
       before?.pageId === page.pageId &&
       before.channelAccountId === page.channelAccountId &&
       before.route === page.route;
-    if (isSame) return;
+    if (isSame) return false;
     this.#pages.delete(page.tabId); // so that it stands last
     this.#pages.set(page.tabId, page);
     this.#registered(page);
+    return true;
   }
 
   /**

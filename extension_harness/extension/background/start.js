@@ -202,12 +202,9 @@ export class Background {
   async #hello(tabId, { pageId, body }) {
     await this.ready;
     const { channelAccountId, route } = JSON.parse(body);
-    this.#pages.register({
-      tabId,
-      pageId,
-      channelAccountId,
-      route: String(route ?? ""),
-    });
+    const page = { tabId, pageId, channelAccountId, route: String(route ?? "") };
+    // A page that greets again may have said things that nobody heard.
+    if (!this.#pages.register(page)) this.#sync.relist(page);
     return { known: true };
   }
 

@@ -93,13 +93,23 @@
     return new Promise((resolve) => setTimeout(resolve, milliseconds));
   }
 
+  /**
+   * What nobody could keep stands in the history still: greeting again has it read.
+   *
+   * @param {number} count
+   */
+  function lose(count) {
+    lost += count;
+    helloTold = hello === null;
+  }
+
   /** @param {string} body */
   function enqueue(body) {
     const full =
       queue.length >= MAX_QUEUED ||
       queuedCharacters + body.length > MAX_QUEUED_CHARACTERS;
     if (full) {
-      lost += 1;
+      lose(1);
       showNotice("noticeQueueFull");
       return;
     }
@@ -115,10 +125,7 @@
   function fromPage(kind, body) {
     if (kind === "ready") return tellPage("listening");
     if (kind === "observed") return enqueue(JSON.stringify(body));
-    if (kind === "dropped") {
-      lost += body.count;
-      return;
-    }
+    if (kind === "dropped") return lose(body.count);
     if (kind === "account") {
       hello = JSON.stringify({ ...body, lost });
       helloTold = false;

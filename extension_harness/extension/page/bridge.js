@@ -168,7 +168,10 @@
     );
   });
 
-  bright.taps.install(seen);
+  bright.taps.install(seen, () => {
+    toldAccount = undefined; // what the page said before was heard by nobody: greet again
+    flush();
+  });
   // The account's id stands in the page's HTML, which comes after this script; and a page
   // may change whose it is.
   setInterval(flush, ACCOUNT_POLL_MS);

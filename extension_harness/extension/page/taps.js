@@ -124,8 +124,9 @@
    * replaced, so the look is repeated.
    *
    * @param {OnRows} onRows
+   * @param {() => void} onTapped
    */
-  function tapEvents(onRows) {
+  function tapEvents(onRows, onTapped) {
     /** @type {WeakSet<Function>} */
     const ours = new WeakSet();
     let polls = 0;
@@ -147,6 +148,7 @@
         });
         ours.add(wrapped);
         emitter.emit = wrapped;
+        onTapped();
       }
       polls += 1;
       setTimeout(look, polls < FAST_POLLS ? POLL_MS : SLOW_POLL_MS);
@@ -155,10 +157,10 @@
   }
 
   bright.taps = {
-    install(onRows) {
+    install(onRows, onTapped) {
       tapFetch(onRows);
       tapXhr(onRows);
-      tapEvents(onRows);
+      tapEvents(onRows, onTapped);
     },
   };
 })();
