@@ -25,7 +25,7 @@ def test_every_messy_input_of_forty_conversations(rig: Rig) -> None:
         rig.page.post_live(chat.conversation_id, direction="outbound")
         for chat in rig.page.corpus.conversations[:10]
     ]
-    for fault in (Fault.NO_ID, Fault.NO_SENDER, Fault.BAD_TIME):
+    for fault in set(Fault) - {Fault.FOREIGN}:  # that one only a history can show
         rig.page.post_invalid(fault)
     rig.page.repeat(live[0].message_id)
 

@@ -1,0 +1,110 @@
+"""Idle death is real here: no debugger is attached, so Chromium ends the worker itself.
+
+The first fixture starts an outage of three minutes at once; the other tests run while it
+lasts, and the last one ends it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from e2e.proof import progress, prove
+from e2e.rigs import SHORT, running_rig
+from extension_harness.chromium import Chromium
+from extension_harness.page.corpus import Corpus
+from extension_harness.rig import Rig
+from extension_harness.waiting import countdown, wait_until
+
+OUTAGE_SECONDS = 180.0
+ALARM_PERIOD_SECONDS = 30.0
+BACKLOG = 30
+QUICK_TO_REST = {**SHORT, "idleGraceMs": 500}
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A rig whose Bright is down since ``began`` while it has a backlog, page closed."""
+
+    rig: Rig
+    began: float
+
+
+@pytest.fixture(scope="module", autouse=True)
+def outage(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Outage]:
+    """Bright goes down, messages are observed, the page is closed. Default settings."""
+    corpus = Corpus.generate(seed=11, conversations=4, messages=40)
+    folder = tmp_path_factory.mktemp("outage")
+    with running_rig(chromium, folder, corpus) as rig:
+        page = rig.open_page()
+        prove(rig)
+        rig.server.kill()
+        began = time.monotonic()
+        for n in range(BACKLOG):
+            rig.page.post_live(corpus.conversations[n % 4].conversation_id)
+        wait_until(
+            lambda: progress(rig).pending == BACKLOG,
+            30,
+            "the backlog to be stored",
+            every=0.3,
+        )
+        page.close()
+        yield Outage(rig, began)
+
+
+@pytest.mark.corpus(seed=12, conversations=3, messages=30)
+def test_an_idle_worker_dies_and_the_next_observation_wakes_it(rig: Rig) -> None:
+    """OT-61, known bugs 4, 10: nothing is kept alive for its own sake."""
+    rig.configure(**QUICK_TO_REST, connectWhilePageOpen=False)
+    rig.open_page()
+    prove(rig)
+    before = boots(rig)
+    rig.worker.wait_idle_death()
+    assert rig.proxy.open_connections == 0
+
+    said = rig.page.post_live(text="said to a dead worker")
+
+    prove(rig, 20)
+    assert len(boots(rig)) == len(before) + 1, "one observation, one new life"
+    assert said.message_id in {row["messageId"] for row in rig.server.dump().messages}
+
+
+@pytest.mark.corpus(seed=13, conversations=3, messages=30)
+def test_the_connection_ends_with_the_last_page_and_the_worker_dies(rig: Rig) -> None:
+    """OT-61: a page opened later is a new beginning, and its messages arrive."""
+    rig.configure(**QUICK_TO_REST)
+    page = rig.open_page()
+    prove(rig)
+    page.close()
+    wait_until(
+        lambda: rig.proxy.open_connections == 0,
+        2 * ALARM_PERIOD_SECONDS,
+        "the connection to close after its last page",
+        every=0.25,
+    )
+    rig.worker.wait_idle_death()
+
+    rig.open_page()
+    rig.page.post_live(text="said in a new page")
+
+    prove(rig, 20)
+
+
+def test_the_backlog_of_three_minutes_arrives_by_itself(outage: Outage) -> None:
+    """Known bug 22: no page, no person; the alarm alone finds that Bright is back."""
+    rig = outage.rig
+    left = countdown(outage.began + OUTAGE_SECONDS - time.monotonic())
+    wait_until(lambda: not left(), OUTAGE_SECONDS + 1, "the end of the outage", every=1)
+    assert progress(rig).pending == BACKLOG
+    rig.server.start()
+    prove(rig, 2 * ALARM_PERIOD_SECONDS + 5)
+
+
+def boots(rig: Rig) -> set[str]:
+    """The boot ids that said hello."""
+    return {(frame.body or {})["bootId"] for frame in rig.proxy.seen("hello")}
