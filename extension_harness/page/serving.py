@@ -43,7 +43,9 @@ class Serving:
     def spelled(self, row: Message, chat: Conversation, dialect: Dialect) -> object:
         """Return a row in a dialect; a foreign one is another conversation's [M36]."""
         if row.fault is Fault.FOREIGN:
-            other = self.state.any_row(chat.conversation_id, row.number)
+            other = self.state.any_row(
+                chat.conversation_id, row.number, row.fault_variant
+            )
             if other is not None:
                 home = self.state.conversation(other.conversation_id)
                 return dialect(other, self.place(home, foreign=True))

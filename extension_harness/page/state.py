@@ -115,17 +115,22 @@ class PageState:
             chat = self.conversation(conversation_id)
             self._conversations[chat.conversation_id] = replace(chat, name=name)
 
-    def any_row(self, skip: str, number: int) -> Message | None:
+    def any_row(self, skip: str, number: int, turn: int) -> Message | None:
         """Return a valid message of a conversation other than `skip`, by `number`.
 
-        Different numbers mean different messages, as far as there are enough.
+        The two turns 0 and 1 mean different messages, whatever the numbers, where a
+        conversation has two: one observation made twice would be one anomaly.
         """
         others = [key for key, rows in self._rows.items() if key != skip and rows]
         if not others:
             return None
         rows = self._rows[others[number % len(others)]]
         plain = [row for row in rows if row.fault is None and row.edited_text is None]
-        return plain[number // len(others) % len(plain)] if plain else None
+        if not plain:
+            return None
+        pairs = max(1, len(plain) // 2)
+        place = 2 * (number // len(others) % pairs) + turn
+        return plain[place % len(plain)]
 
     def add(self, row: Message) -> None:
         """Put a row into its conversation at its place in time, and the ledger."""
