@@ -2,20 +2,16 @@
 // history back, page by page, from where its checkpoint says (OT-44, OT-70). It goes on
 // only while Bright is connected and takes the account (OT-60).
 
-import { LONGEST_TIMER_MS } from "../shared/backoff.js";
 import { describeError } from "../shared/errors.js";
 import { nextPosition } from "../shared/paging.js";
-import { checkpointsOf, takeList, updateCheckpoint } from "../store/checkpoints.js";
+import { checkpointsOf, updateCheckpoint } from "../store/checkpoints.js";
 import { newestConfirmedAtMs } from "../store/observations.js";
+import { Lists } from "./lists.js";
 
-/** Conversations of a list written in one transaction, and told in one frame. */
-const LIST_CHUNK = 200;
 /** Conversations that one round takes on; the next round takes the rest. */
 const MAX_ROUND = 5_000;
-/** First wait before a list that was not whole is read again; it doubles. */
-const LIST_AGAIN_MS = 500;
-/** After so many reads an incomplete list is no reason of its own to stay connected. */
-const MAX_TRIES = 8;
+/** Conversations that a page fails for, one after the other, before a round ends. */
+const MAX_FAILURES = 3;
 
 /** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
 /** @typedef {import("../store/checkpoints.js").ListedConversation} ListedConversation */
@@ -26,8 +22,7 @@ export class Sync {
   #running = new Set();
   /** @type {Set<string>} accounts that were asked for again meanwhile */
   #again = new Set();
-  /** @type {Map<string, {readAtMs: number | null, tries: number}>} the list, by page */
-  #lists = new Map();
+  #lists;
   #parts;
 
   /**
@@ -45,15 +40,15 @@ export class Sync {
    */
   constructor(parts) {
     this.#parts = parts;
+    this.#lists = new Lists({
+      ...parts,
+      again: (account) => this.wake(account),
+    });
   }
 
   /** True while any history is being walked, or an open page's list was not read yet. */
   get hasWork() {
-    if (this.#running.size > 0) return true;
-    return this.#parts.pages.all.some((page) => {
-      const list = this.#lists.get(page.pageId);
-      return list === undefined || (list.readAtMs === null && list.tries < MAX_TRIES);
-    });
+    return this.#running.size > 0 || this.#lists.isAnyUnread;
   }
 
   /**
@@ -68,9 +63,7 @@ export class Sync {
     }
     if (!this.#mayRun(channelAccountId)) return;
     this.#running.add(channelAccountId);
-    void this.#rounds(channelAccountId).finally(() => {
-      this.#running.delete(channelAccountId);
-    });
+    void this.#rounds(channelAccountId);
   }
 
   /**
@@ -79,7 +72,7 @@ export class Sync {
    * @param {Page} page
    */
   relist(page) {
-    this.#lists.delete(page.pageId);
+    this.#lists.forget(page);
     this.wake(page.channelAccountId);
   }
 
@@ -94,74 +87,29 @@ export class Sync {
 
   /** @param {string} account */
   async #rounds(account) {
-    do {
-      this.#again.delete(account);
-      try {
+    try {
+      do {
+        this.#again.delete(account);
         await this.#round(account);
-      } catch (error) {
-        this.#parts.failed(error);
-        return; // the next alarm, page or observation tries again
-      }
-    } while (this.#again.has(account) && this.#mayRun(account));
+      } while (this.#again.has(account) && this.#mayRun(account));
+    } catch (error) {
+      this.#parts.failed(error); // the next alarm, page or observation tries again
+    } finally {
+      this.#running.delete(account); // at once: whoever wakes it now must not be unheard
+    }
   }
 
   /** @param {string} account */
   async #round(account) {
-    await this.#readList(account);
+    await this.#lists.read(account);
+    let failures = 0;
     for (const conversationId of await this.#unfinished(account)) {
       if (!this.#mayRun(account)) return;
-      await this.#walk(account, conversationId);
-    }
-  }
-
-  /** @param {string} account */
-  async #readList(account) {
-    const { clock, pages, settings } = this.#parts;
-    const page = pages.of(account);
-    if (page === undefined) return;
-    const before = this.#lists.get(page.pageId) ?? { readAtMs: null, tries: 0 };
-    const isFresh =
-      before.readAtMs !== null &&
-      clock.now() - before.readAtMs < settings().listRefreshMs;
-    if (isFresh) return;
-    const isWhole = await this.#takeWholeList(account, page);
-    const tries = isWhole ? 0 : before.tries + 1;
-    this.#forgetGone();
-    this.#lists.set(page.pageId, { readAtMs: isWhole ? clock.now() : null, tries });
-    // Early in its life a page has only the beginning of its list: soon again, then rarer.
-    const delayMs = Math.min(LONGEST_TIMER_MS, LIST_AGAIN_MS * 2 ** tries);
-    if (!isWhole) clock.after(() => this.wake(account), delayMs);
-  }
-
-  #forgetGone() {
-    const open = new Set(this.#parts.pages.all.map((page) => page.pageId));
-    for (const pageId of this.#lists.keys()) {
-      if (!open.has(pageId)) this.#lists.delete(pageId);
-    }
-  }
-
-  /**
-   * @param {string} account
-   * @param {Page} page
-   * @returns {Promise<boolean>} false: the page has only a part of its list, or none
-   */
-  async #takeWholeList(account, page) {
-    const { clock, database, listed, pages, settings } = this.#parts;
-    const timeoutMs = settings().pageTimeoutMs;
-    try {
-      const body = { timeoutMs: timeoutMs / 2 };
-      const answer = await pages.ask(page, "conversations", body, timeoutMs);
-      /** @type {ListedConversation[]} */
-      const conversations = answer.conversations.filter(isListed);
-      for (let start = 0; start < conversations.length; start += LIST_CHUNK) {
-        const chunk = conversations.slice(start, start + LIST_CHUNK);
-        await takeList(database, account, chunk, clock.now());
-        await listed(account, chunk);
-      }
-      return answer.isWhole === true;
-    } catch (error) {
-      this.#parts.failed(error); // what the store knows already can still go on
-      return false;
+      const isAnswered = await this.#walk(account, conversationId);
+      failures = isAnswered ? 0 : failures + 1;
+      // A page that fails for one conversation after the other is dead: not all of them
+      // are asked for nothing.
+      if (failures >= MAX_FAILURES) return;
     }
   }
 
@@ -189,11 +137,12 @@ export class Sync {
    *
    * @param {string} account
    * @param {string} conversationId
+   * @returns {Promise<boolean>} false: the page failed
    */
   async #walk(account, conversationId) {
     const { settings } = this.#parts;
     const checkpoint = await this.#begun(account, conversationId);
-    if (checkpoint === null) return;
+    if (checkpoint === null) return true;
     /** @type {import("../shared/paging.js").Position} */
     let position = {
       cursor: checkpoint.nextTimeStamp,
@@ -202,11 +151,16 @@ export class Sync {
     };
     while (this.#mayRun(account)) {
       const page = await this.#ask(account, conversationId, position);
-      if (page === null) return;
+      if (page === null) return false;
+      if (isLie(page, position, checkpoint)) {
+        await this.#note(account, conversationId, "page_empty");
+        return false;
+      }
       const next = await this.#take(account, conversationId, position, page);
-      if (next === null) return;
+      if (next === null) return true;
       position = next;
     }
+    return true;
   }
 
   /**
@@ -246,7 +200,7 @@ export class Sync {
    * @param {import("../shared/paging.js").Position} position
    */
   async #ask(account, conversationId, position) {
-    const { clock, database, pages, settings } = this.#parts;
+    const { clock, pages, settings } = this.#parts;
     /** @type {{code: string, message: string} | null} */
     let trouble = null;
     for (let attempt = 0; attempt < settings().pageAttempts; attempt += 1) {
@@ -264,11 +218,23 @@ export class Sync {
         trouble = describeError(error);
       }
     }
-    await updateCheckpoint(database, account, conversationId, (before) => ({
-      ...before,
-      result: trouble?.code ?? "page_failed",
-    }));
+    await this.#note(account, conversationId, trouble?.code ?? "page_failed");
     return null;
+  }
+
+  /**
+   * Says in the checkpoint why the conversation does not go on.
+   *
+   * @param {string} account
+   * @param {string} conversationId
+   * @param {string} result
+   */
+  #note(account, conversationId, result) {
+    const { database } = this.#parts;
+    return updateCheckpoint(database, account, conversationId, (before) => ({
+      ...before,
+      result,
+    }));
   }
 
   /**
@@ -333,14 +299,10 @@ export class Sync {
    * @param {import("../shared/paging.js").Decision} decision
    */
   async #stuck(account, conversationId, asked, decision) {
-    const { database, recorder } = this.#parts;
     const code = "history_cursor_stuck";
-    await recorder.note(account, conversationId, code, { cursor: asked.cursor });
-    if (decision.next !== null) return;
-    await updateCheckpoint(database, account, conversationId, (before) => ({
-      ...before,
-      result: code,
-    }));
+    const detail = { cursor: asked.cursor };
+    await this.#parts.recorder.note(account, conversationId, code, detail);
+    if (decision.next === null) await this.#note(account, conversationId, code);
   }
 }
 
@@ -365,6 +327,24 @@ export function needsWalk(checkpoint) {
 }
 
 /**
+ * A dead page shows nothing where its own list told of a message: that is no end of a
+ * history.
+ *
+ * @param {any} page
+ * @param {import("../shared/paging.js").Position} asked
+ * @param {CheckpointRecord} checkpoint
+ */
+function isLie(page, asked, checkpoint) {
+  const isEmpty = !Array.isArray(page.observations) || page.observations.length === 0;
+  return (
+    isEmpty &&
+    asked.cursor === null &&
+    checkpoint.latestMessageAtMs !== null &&
+    page.hasMore !== true
+  );
+}
+
+/**
  * @param {import("../shared/records.js").Observation[]} observations
  * @param {string} conversationId rows of another conversation say nothing about this one
  * @returns {number | null}
@@ -377,15 +357,4 @@ function oldestOf(observations, conversationId) {
     oldest = oldest === null ? time : Math.min(oldest, time);
   }
   return oldest;
-}
-
-/** @param {any} listed */
-function isListed(listed) {
-  const time = listed?.latestMessageAtMs;
-  return (
-    typeof listed?.conversationId === "string" &&
-    listed.conversationId !== "" &&
-    listed.conversationId.length <= 256 &&
-    (time === null || Number.isSafeInteger(time))
-  );
 }

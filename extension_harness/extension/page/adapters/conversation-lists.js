@@ -134,12 +134,13 @@
    * a page that brings no further cursor ends it.
    *
    * @param {number} timeoutMs
-   * @returns {Promise<boolean>} false: the SDK is not there (yet)
+   * @returns {Promise<boolean>} false: the SDK is not there (yet), or has nothing to say
    */
   async function takeSdk(timeoutMs) {
     const conversations = service();
     if (conversations === undefined) return false;
     let cursor = Date.now() + DAY_MS;
+    let rows = 0;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const answer = await bright.within(
         Promise.resolve(
@@ -153,11 +154,12 @@
           Array.isArray(each?.list),
         ) ?? {};
       (found.list ?? []).forEach(take);
+      rows += found.list?.length ?? 0;
       const next = Number(found.nextCursor);
       if (!found.hasMore || !Number.isFinite(next) || next >= cursor) break;
       cursor = next;
     }
-    return true;
+    return rows > 0;
   }
 
   bright.adapters.conversationLists = {
