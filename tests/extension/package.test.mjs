@@ -76,3 +76,15 @@ test("every text that a page or the observer names exists", () => {
   assert.ok(named.size > 20);
   for (const text of named) assert.ok(Object.hasOwn(english, text), text);
 });
+
+test("every setting is in the documentation", async () => {
+  const { DEFAULTS } =
+    await import("../../extension_harness/extension/shared/settings.js");
+  const documented = readFileSync(
+    new URL("../../docs/extension.md", import.meta.url),
+    "utf8",
+  );
+  for (const name of Object.keys(DEFAULTS)) {
+    assert.ok(documented.includes(`\`${name}\``), name);
+  }
+});
