@@ -74,8 +74,7 @@ class WriterLink:
         if self._stopped:
             raise CommitterStopped
         limit = self._settings.max_pending_bytes
-        # One is under way, and one may always wait behind it, however long it is.
-        if len(self._pending) > 1 and self.pending_bytes + size_bytes > limit:
+        if self._pending and self.pending_bytes + size_bytes > limit:
             raise Overloaded(self.pending_bytes, limit)
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._last_ticket += 1
