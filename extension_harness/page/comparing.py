@@ -107,7 +107,7 @@ def compare_anomalies(
     known: Counter[tuple[object, object]] = Counter()
     anomalies = list(expected)
     stored = list(rows)
-    counts = Counter((row.get("code"), row.get("conversationId")) for row in stored)
+    counts = Counter(map(_place, stored))
     matched = 0
     missing: list[LedgerAnomaly] = []
     for anomaly in anomalies:
@@ -117,9 +117,10 @@ def compare_anomalies(
             matched += 1
         elif anomaly.certain:
             missing.append(anomaly)
-    unexpected = tuple(
-        row
-        for row in stored
-        if (row.get("code"), row.get("conversationId")) not in known
-    )
+    unexpected = tuple(row for row in stored if _place(row) not in known)
     return AnomalyComparison(matched, tuple(missing), unexpected)
+
+
+def _place(row: Row) -> tuple[object, object]:
+    """Code and conversation; none may be written "", which an index can hold."""
+    return row.get("code"), row.get("conversationId") or None

@@ -25,7 +25,7 @@ from extension_harness.page.records import (
     LedgerMessage,
     Scope,
 )
-from extension_harness.page.truth import Message
+from extension_harness.page.truth import Fault, Message
 
 
 class Ledger:
@@ -53,9 +53,7 @@ class Ledger:
                 LedgerAnomaly(
                     row.fault.value,
                     self.account,
-                    None
-                    if row.fault.value == "missing_conversation_id"
-                    else row.conversation_id,
+                    None if _names_none(row) else row.conversation_id,
                     row.number,
                     str(row.number) if usable and row.fault != "invalid_id" else None,
                 )
@@ -192,3 +190,10 @@ class Ledger:
     def as_json(self) -> str:
         """Return the whole ledger as one JSON text."""
         return json.dumps(self.as_dict())
+
+
+def _names_none(row: Message) -> bool:
+    """True when whoever sees the row cannot know whose it is: no list asked for it."""
+    return row.fault is Fault.NO_CONVERSATION or (
+        row.fault is Fault.NOT_AN_OBJECT and row.live
+    )

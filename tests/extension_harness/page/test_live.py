@@ -122,7 +122,8 @@ def test_a_payload_that_cannot_be_a_message_is_an_anomaly_of_its_code(
 
     assert seen(page, opened.command()) == Anomaly(fault.value)
     assert anomaly.code == fault.value
-    assert (anomaly.conversation_id is None) == (fault is Fault.NO_CONVERSATION)
+    names_none = fault in (Fault.NO_CONVERSATION, Fault.NOT_AN_OBJECT)
+    assert (anomaly.conversation_id is None) == names_none
     assert len(page.ledger.expected()) == before
 
 
