@@ -23,7 +23,7 @@ from bright_server.settings import Settings
 from bright_server.stores.sqlite.store import SqliteStore
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
-from tests.bright_server.stores.sqlite.test_store import batch, claim, observed
+from tests.bright_server.stores.sqlite.works import batch, claim, observed
 
 OTHER = ConversationKey(ACCOUNT, "other")
 

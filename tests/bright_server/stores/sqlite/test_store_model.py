@@ -23,7 +23,7 @@ from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import opened
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
-from tests.bright_server.stores.sqlite.test_store import observed
+from tests.bright_server.stores.sqlite.works import observed
 
 # (conversation, [(message, content)]): few of each, so that all kinds of repeats come.
 batches = st.tuples(
