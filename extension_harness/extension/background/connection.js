@@ -116,8 +116,9 @@ export class Connection {
     this.#attempt = 0;
     this.#drop(1000);
     this.retryAtMs = null;
-    this.#become(stop ? "stopped" : "off");
-    if (!stop && this.#wanted) this.#open();
+    if (stop) return this.#become("stopped");
+    this.#rest();
+    if (this.#wanted) this.#open();
   }
 
   /**
@@ -293,7 +294,14 @@ export class Connection {
     this.#drop(1000);
     this.retryAtMs = null;
     if (wasOpen) this.trouble = null;
-    if (this.state !== "stopped" && this.state !== "unconfigured") this.#become("off");
+    if (this.state !== "stopped") this.#rest();
+  }
+
+  /** Nothing is wanted; whether anything could be is still worth saying. */
+  #rest() {
+    const { endpoint, bindingToken } = this.#parts.configuration();
+    const isUsable = endpoint !== null && bindingToken !== "";
+    this.#become(isUsable ? "off" : "unconfigured");
   }
 
   /** @param {number | null} closeCode null: it is closed already */

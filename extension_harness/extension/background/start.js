@@ -134,7 +134,7 @@ export class Background {
 
   async #begin() {
     this.#stored = await readConfiguration();
-    this.#connection.stop = this.#stored.stop;
+    this.#connection.reconfigure(this.#stored.stop);
     await browser.writeSession({ bootId: this.bootId, startedAtMs: this.#startedAtMs });
     await browser.setAlarm(); // set anew at every start; taken back when there is no work
     this.#guard(this.#lookAround());

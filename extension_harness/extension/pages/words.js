@@ -1,14 +1,17 @@
 // Words of the two pages: translated texts, errors in words, ages.
 
-import { translated, uiLanguage } from "../shared/browser.js";
+import { translated } from "../shared/browser.js";
 
 const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
 
+/** The language of the texts, which a browser in a third language does not have. */
+const language = () => translated("language");
+
 /** Fills every element that names a text, and says the document's language. */
 export function translatePage() {
-  document.documentElement.lang = uiLanguage();
+  document.documentElement.lang = language();
   for (const element of document.querySelectorAll("[data-text]")) {
     const name = /** @type {HTMLElement} */ (element).dataset.text ?? "";
     element.textContent = translated(name);
@@ -47,5 +50,5 @@ export function ageWords(milliseconds) {
 
 /** @param {number} count */
 export function countWords(count) {
-  return count.toLocaleString(uiLanguage());
+  return count.toLocaleString(language());
 }

@@ -119,8 +119,6 @@ export function translated(name, substitutions) {
   return chrome.i18n.getMessage(name, substitutions);
 }
 
-export const uiLanguage = () => chrome.i18n.getUILanguage();
-
 /** @param {{text: string, color: string}} badge */
 export async function setBadge(badge) {
   await chrome.action.setBadgeBackgroundColor({ color: badge.color });
