@@ -79,7 +79,7 @@ interface BrightPage {
     eventBus: {
       isMessageEvent(name: unknown): boolean;
       read(name: string, payload: unknown): BrightObservation[];
-      emitter(): any;
+      path: string[];
     };
     conversationLists: {
       read(

@@ -8,8 +8,8 @@
   const bright = /** @type {any} */ (window)[Symbol.for("bright.page")];
   const { adapters, fields, http } = bright;
 
-  const POLL_MS = 500;
-  const FAST_POLLS = 40;
+  const POLL_MS = 100;
+  const FAST_POLLS = 300;
   const SLOW_POLL_MS = 5_000;
   const UNREAD = "/message/manager/unread.htm";
   const histories = [adapters.chatMessageList, adapters.listRecentMessage];
@@ -120,6 +120,53 @@
   }
 
   /**
+   * Tells at once when the page assigns a part of its SDK that is missing; with the first
+   * assignment the property is an ordinary one again.
+   *
+   * @param {any} holder
+   * @param {string} name
+   * @param {() => void} assigned
+   */
+  function awaitAssignment(holder, name, assigned) {
+    if (!Object.isExtensible(holder) || Object.hasOwn(holder, name)) return;
+    Object.defineProperty(holder, name, {
+      configurable: true,
+      enumerable: false,
+      get: () => undefined,
+      set(value) {
+        Object.defineProperty(holder, name, {
+          value,
+          writable: true,
+          enumerable: true,
+          configurable: true,
+        });
+        assigned();
+      },
+    });
+  }
+
+  /**
+   * Follows the way to the emitter as far as it goes.
+   *
+   * @param {() => void} assigned told when the part that is missing has come
+   * @returns {any} undefined: not there yet
+   */
+  function findEmitter(assigned) {
+    /** @type {any} */
+    let holder = window;
+    for (const name of adapters.eventBus.path) {
+      const next = holder[name];
+      if (next === undefined || next === null) {
+        // Never on the window itself, where the page may ask whether a name exists.
+        if (holder !== window) awaitAssignment(holder, name, assigned);
+        return undefined;
+      }
+      holder = next;
+    }
+    return holder;
+  }
+
+  /**
    * Wraps the emitter's emit as soon as there is one; the SDK comes late, and may be
    * replaced, so the look is repeated.
    *
@@ -129,31 +176,41 @@
   function tapEvents(onRows, onTapped) {
     /** @type {WeakSet<Function>} */
     const ours = new WeakSet();
-    let polls = 0;
     const look = () => {
-      const emitter = adapters.eventBus.emitter();
+      const emitter = findEmitter(look);
       if (typeof emitter?.emit === "function" && !ours.has(emitter.emit)) {
-        const wrapped = new Proxy(emitter.emit, {
-          apply(target, self, args) {
-            try {
-              const [name, payload] = args;
-              if (adapters.eventBus.isMessageEvent(name)) {
-                onRows(null, adapters.eventBus.read(name, payload));
-              }
-            } catch {
-              // Whatever passes by here, the page must get its event.
-            }
-            return Reflect.apply(target, self, args);
-          },
-        });
-        ours.add(wrapped);
-        emitter.emit = wrapped;
+        emitter.emit = wrapped(emitter.emit, onRows);
+        ours.add(emitter.emit);
         onTapped();
       }
-      polls += 1;
-      setTimeout(look, polls < FAST_POLLS ? POLL_MS : SLOW_POLL_MS);
     };
-    look();
+    let polls = 0;
+    const poll = () => {
+      look();
+      polls += 1;
+      setTimeout(poll, polls < FAST_POLLS ? POLL_MS : SLOW_POLL_MS);
+    };
+    poll();
+  }
+
+  /**
+   * @param {Function} emit
+   * @param {OnRows} onRows
+   */
+  function wrapped(emit, onRows) {
+    return new Proxy(emit, {
+      apply(target, self, args) {
+        try {
+          const [name, payload] = args;
+          if (adapters.eventBus.isMessageEvent(name)) {
+            onRows(null, adapters.eventBus.read(name, payload));
+          }
+        } catch {
+          // Whatever passes by here, the page must get its event.
+        }
+        return Reflect.apply(target, self, args);
+      },
+    });
   }
 
   bright.taps = {

@@ -65,8 +65,6 @@
           : bright.messages.observe(row, flat, { outbound });
       });
     },
-    emitter: () =>
-      /** @type {any} */ (window).IcbuIM?.IMBaaSSDK?.IcbuEventServiceImpl?.instance
-        ?.emitter,
+    path: ["IcbuIM", "IMBaaSSDK", "IcbuEventServiceImpl", "instance", "emitter"],
   };
 })();
