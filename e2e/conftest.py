@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
+from e2e.outage import outage
+
+__all__ = ["outage"]
+
 FIXTURES = Path(__file__).parents[1] / "tests/extension_harness/extensions"
 
 

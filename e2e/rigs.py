@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from extension_harness.browser import Browser
 from extension_harness.browser_process import LaunchOptions
@@ -17,7 +18,7 @@ from extension_harness.rig import Rig
 from extension_harness.server import BrightServer
 from extension_harness.timeline import Timeline
 
-SHORT: Mapping[str, object] = {
+SHORT: Mapping[str, Any] = {
     "historyPaceMs": 0,
     "ackTimeoutMs": 2_000,
     "openTimeoutMs": 3_000,

@@ -22,6 +22,8 @@ KILLS = 100
 LONGEST_LIFE_SECONDS = 0.5
 LIVE_MESSAGES = 40
 
+pytestmark = pytest.mark.usefixtures("outage")  # it lasts meanwhile
+
 
 @pytest.mark.corpus(seed=8, conversations=20, messages=700)
 def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
@@ -46,7 +48,6 @@ def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
         time.sleep(rng.uniform(0, LONGEST_LIFE_SECONDS))
         rig.worker.stop(rng.choice(STOP_METHODS))
     before = progress(rig)
-    print(before)
     boots = {(frame.body or {})["bootId"] for frame in rig.proxy.seen("hello")}
     prove(rig, 90)
     assert len(rig.timeline.events("worker.kill")) >= KILLS

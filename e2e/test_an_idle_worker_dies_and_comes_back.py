@@ -1,60 +1,25 @@
 """Idle death is real here: no debugger is attached, so Chromium ends the worker itself.
 
-The first fixture starts an outage of three minutes at once; the other tests run while it
-lasts, and the last one ends it.
+The outage of three minutes goes on while the other tests run; the last one ends it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
+from e2e.outage import BACKLOG, Outage
 from e2e.proof import progress, prove
-from e2e.rigs import SHORT, running_rig
-from extension_harness.chromium import Chromium
-from extension_harness.page.corpus import Corpus
+from e2e.rigs import SHORT
 from extension_harness.rig import Rig
 from extension_harness.waiting import countdown, wait_until
 
 OUTAGE_SECONDS = 180.0
 ALARM_PERIOD_SECONDS = 30.0
-BACKLOG = 30
 QUICK_TO_REST = {**SHORT, "idleGraceMs": 500}
 
-
-@dataclass(frozen=True)
-class Outage:
-    """A rig whose Bright is down since ``began`` while it has a backlog, page closed."""
-
-    rig: Rig
-    began: float
-
-
-@pytest.fixture(scope="module", autouse=True)
-def outage(
-    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Outage]:
-    """Bright goes down, messages are observed, the page is closed. Default settings."""
-    corpus = Corpus.generate(seed=11, conversations=4, messages=40)
-    folder = tmp_path_factory.mktemp("outage")
-    with running_rig(chromium, folder, corpus) as rig:
-        page = rig.open_page()
-        prove(rig)
-        rig.server.kill()
-        began = time.monotonic()
-        for n in range(BACKLOG):
-            rig.page.post_live(corpus.conversations[n % 4].conversation_id)
-        wait_until(
-            lambda: progress(rig).pending == BACKLOG,
-            30,
-            "the backlog to be stored",
-            every=0.3,
-        )
-        page.close()
-        yield Outage(rig, began)
+pytestmark = pytest.mark.usefixtures("outage")
 
 
 @pytest.mark.corpus(seed=12, conversations=3, messages=30)
