@@ -114,10 +114,14 @@ export class Claims {
    */
   async anchored(anchors) {
     for (const anchor of anchors) {
+      const { channelAccountId, conversationId, latestMessageId } = anchor;
+      const key = conversationKey(channelAccountId, conversationId);
+      const isAnswer = this.#sent.get(key)?.latestMessageId === latestMessageId;
+      if (isAnswer) this.#sent.delete(key);
       const checkpoint = await complete(this.#parts.database, anchor);
-      if (checkpoint === null) continue;
-      this.#sent.delete(checkpoint.key);
-      this.#parts.completed(checkpoint);
+      if (checkpoint !== null) this.#parts.completed(checkpoint);
+      // Facts came between the claim and its answer: as soon as they are confirmed, again.
+      else if (isAnswer) await this.consider(channelAccountId, conversationId);
     }
   }
 
