@@ -109,11 +109,15 @@ class BareWebSocket:
 
 
 class BareSqlite:
-    """The prepared rows into Bright's own schema, 20 batches a transaction."""
+    """The prepared rows into Bright's own schema, 20 batches a transaction.
 
-    def __init__(self, database: Path, logs: Path) -> None:
+    With `foreknown` it need not find out which messages are repeats.
+    """
+
+    def __init__(self, database: Path, logs: Path, *, foreknown: bool = False) -> None:
         self._database = database
         self._logs = logs
+        self._foreknown = foreknown
 
     def round(self, workload: Workload) -> Round:
         """Write the whole workload; every new message must be a row afterwards."""
@@ -122,6 +126,7 @@ class BareSqlite:
             "database": str(self._database),
             "workload": dataclasses.asdict(workload),
             "batchesOfGroup": BATCHES_OF_GROUP,
+            "foreknown": self._foreknown,
         }
         command = module("benchmarks.yardsticks.sqlite")
         with Child(command, config, self._logs) as writer:

@@ -50,12 +50,19 @@ class IngestResult:
 
     bright: tuple[Round, ...]
     sqlite: tuple[Round, ...]
+    foreknown: tuple[Round, ...]
     websocket: tuple[Round, ...]
 
     @property
     def ratio_to_sqlite(self) -> float:
         """Bright's median rate as a share of the bare SQLite one."""
         bare = median_of(self.sqlite, "per_second")
+        return median_of(self.bright, "per_second") / bare
+
+    @property
+    def ratio_to_foreknown(self) -> float:
+        """The same of the bare writer that is told which messages are repeats."""
+        bare = median_of(self.foreknown, "per_second")
         return median_of(self.bright, "per_second") / bare
 
     @property
@@ -87,6 +94,7 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
     """
     bright: list[Round] = []
     sqlite: list[Round] = []
+    foreknown: list[Round] = []
     websocket: list[Round] = []
     with scratch(plan.directory) as folder, _contenders(plan, folder, tell) as start:
         patience = plan.patience_seconds
@@ -96,6 +104,7 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
             with start.bright() as server:
                 bright.append(server.round(workload))
             sqlite.append(start.sqlite().round(workload))
+            foreknown.append(start.foreknown().round(workload))
             with BareWebSocket(folder, in_flight=plan.in_flight) as stack:
                 websocket.append(stack.round(workload))
             tell(
@@ -104,7 +113,9 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
                 f" bare SQLite {sqlite[-1].per_second:,.0f}/s,"
                 f" bare WebSocket {websocket[-1].per_second:,.0f}/s"
             )
-    return IngestResult(tuple(bright), tuple(sqlite), tuple(websocket))
+    return IngestResult(
+        tuple(bright), tuple(sqlite), tuple(foreknown), tuple(websocket)
+    )
 
 
 @contextmanager
@@ -142,6 +153,9 @@ class _Fresh:
     def sqlite(self) -> BareSqlite:
         return BareSqlite(self._copy("bare"), self._folder)
 
+    def foreknown(self) -> BareSqlite:
+        return BareSqlite(self._copy("foreknown"), self._folder, foreknown=True)
+
     def _copy(self, name: str) -> Path:
         for old in self._folder.glob(f"{name}.sqlite*"):
             old.unlink()
@@ -156,7 +170,9 @@ class _Continued:
         bare = folder / "bare.sqlite"
         self._first_batch = prefilled(bare, plan.workload, plan.rows, tell)
         database = shutil.copyfile(bare, folder / "bright.sqlite")
+        told = shutil.copyfile(bare, folder / "foreknown.sqlite")
         self._sqlite = BareSqlite(bare, folder)
+        self._foreknown = BareSqlite(told, folder, foreknown=True)
         self.server = Bright(database, folder, in_flight=plan.in_flight)
 
     def workload(self, number: int) -> Workload:
@@ -169,6 +185,9 @@ class _Continued:
 
     def sqlite(self) -> BareSqlite:
         return self._sqlite
+
+    def foreknown(self) -> BareSqlite:
+        return self._foreknown
 
 
 @contextmanager

@@ -35,6 +35,8 @@ def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
             "inFlight": plan.in_flight,
             "bright": [_round_json(one) for one in bright],
             "sqlite": [_round_json(one) for one in result.sqlite],
+            "sqliteForeknown": [_round_json(one) for one in result.foreknown],
+            "ratioToSqliteForeknown": round(result.ratio_to_foreknown, _DIGITS),
             "websocket": [_round_json(one) for one in result.websocket],
         },
         **({"memory": _memory_json(result)} if plan.memory else {}),
@@ -64,13 +66,17 @@ def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> No
     rows = {
         "Bright": result.bright,
         "bare SQLite": result.sqlite,
+        "the same, told the repeats": result.foreknown,
         "bare WebSocket": result.websocket,
     }
     for name, rounds in rows.items():
         table.add_row(name, *_cells(rounds))
     console.print(table)
     _warn(console, result.bright + result.sqlite)
-    console.print(f"Bright reaches {result.ratio_to_sqlite:.2f} of bare SQLite.")
+    console.print(
+        f"Bright reaches {result.ratio_to_sqlite:.2f} of bare SQLite, and"
+        f" {result.ratio_to_foreknown:.2f} of one that is told which are repeats."
+    )
     if plan.memory:
         used = ", ".join(
             f"{(one.resident_bytes or 0) / 2**20:.0f}" for one in result.bright
