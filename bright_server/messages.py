@@ -8,7 +8,8 @@ canonical JSON text, so that equal parts are equal strings.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, NewType
+from functools import partial
+from typing import Final, Literal, NamedTuple, NewType
 
 AccountId = NewType("AccountId", str)
 """The seller's own id at the channel; never the device, never the binding (OT-03)."""
@@ -58,6 +59,10 @@ class ObservedMessage(NamedTuple):
     quote: str | None
     recall: str | None
     raw: str | None
+
+
+observed: Final = partial(tuple.__new__, ObservedMessage)
+"""As the constructor, from one tuple of all fields, in a third of its time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from bright_server.authorization.contract import Standing
 from bright_server.messages import (
@@ -81,6 +82,10 @@ class CommittedMessage(NamedTuple):
     position: Position
     sequence: int
     duplicate: bool
+
+
+committed: Final = partial(tuple.__new__, CommittedMessage)
+"""As the constructor, from one tuple of all fields, in a third of its time."""
 
 
 class ConflictingMessage(NamedTuple):

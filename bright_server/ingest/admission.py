@@ -11,7 +11,12 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from bright_server.ingest.secrets import holds_secret, text_holds_secret
-from bright_server.messages import ObservedMessage, RefusalCode, RefusedMessage
+from bright_server.messages import (
+    ObservedMessage,
+    RefusalCode,
+    RefusedMessage,
+    observed,
+)
 from bright_server.wire.codec import PartialBatch, canonical_json
 from bright_server.wire.requests import Message, ObservationBatch
 
@@ -55,7 +60,7 @@ def _judged(
     if len(entry) == _PLAIN_FIELDS and text is not None:
         if text_holds_secret(text):
             return _refusal(entry, "contains_secret")
-        return ObservedMessage._make((*_plain_values(entry), *_NO_PARTS))
+        return observed((*_plain_values(entry), *_NO_PARTS))
     try:
         parts = _canonical_parts(entry)
     except (ValueError, RecursionError):  # a number, or a depth, beyond JSON

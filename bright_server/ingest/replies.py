@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from bright_server.commit.contract import (
     BatchCommitted,
@@ -49,7 +49,10 @@ def batch_answer(asked: AskedBatch, outcome: Outcome | None) -> Send:
     be sent again.
     """
     if isinstance(outcome, BatchCommitted):
-        results = list(_settled(asked.entries, iter(outcome.outcomes)))
+        if not outcome.conflicts and len(outcome.outcomes) == len(asked.entries):
+            results = _all_confirmed(asked.entries, outcome.outcomes)
+        else:
+            results = list(_settled(asked.entries, iter(outcome.outcomes)))
     else:
         results = [
             _rejected(entry)
@@ -110,6 +113,24 @@ def failure_answer(asked: Asked, code: str, message: str) -> Send:
         account=asked.channel_account_id,
         conversation=asked.conversation_id,
     )
+
+
+def _all_confirmed(
+    entries: Sequence[ObservedMessage | RefusedMessage],
+    outcomes: Sequence[MessageOutcome],
+) -> list[answers.MessageResult]:
+    """Answer a batch without a refusal or a conflict, which is nearly every one."""
+    committed = cast("Sequence[CommittedMessage]", outcomes)
+    return [
+        {
+            "candidateKey": entry.candidate_key,
+            "messageId": entry.message_id,
+            "status": "confirmed",
+            "duplicate": duplicate,
+            "sequence": sequence,
+        }
+        for entry, (_, sequence, duplicate) in zip(entries, committed, strict=True)
+    ]
 
 
 def _settled(

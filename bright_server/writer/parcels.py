@@ -14,13 +14,14 @@ from typing import Any, Final, TypeAlias, cast
 
 from bright_server.commit.contract import (
     BatchCommitted,
-    CommittedMessage,
     ConflictingMessage,
+    MessageOutcome,
     ObservedBatch,
     Outcome,
     Work,
+    committed,
 )
-from bright_server.messages import BindingId, ConversationKey, Grant, ObservedMessage
+from bright_server.messages import BindingId, ConversationKey, Grant, observed
 
 READY: Final = "ready"
 """The first content that the process sends: work may come."""
@@ -97,7 +98,7 @@ def unpack_work(content: object) -> tuple[int, Work]:
         Grant(*grant),
         ConversationKey(account, conversation),
         received_at_ms,
-        [ObservedMessage("", *message) for message in messages],
+        [observed(("", *message)) for message in messages],
     )
 
 
@@ -125,23 +126,14 @@ def unpack_group(content: object) -> GroupDone:
 
 
 def _plain(batch: BatchCommitted) -> _PlainOutcome:
-    messages: list[tuple[Any, ...]] = [
-        (each.position, each.sequence, each.duplicate)
-        if isinstance(each, CommittedMessage)
-        else (each.first_sequence,)
-        for each in batch.outcomes
-    ]
-    return messages, batch.new, batch.conflicts
+    return list(map(tuple, batch.outcomes)), batch.new, batch.conflicts
 
 
 def _rebuilt(
     messages: list[tuple[Any, ...]], new: int, conflicts: int
 ) -> BatchCommitted:
-    return BatchCommitted(
-        [
-            CommittedMessage(*each) if len(each) > 1 else ConflictingMessage(*each)
-            for each in messages
-        ],
-        new,
-        conflicts,
-    )
+    outcomes: list[MessageOutcome] = [
+        committed(each) if len(each) > 1 else ConflictingMessage(*each)
+        for each in messages
+    ]
+    return BatchCommitted(outcomes, new, conflicts)

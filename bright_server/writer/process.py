@@ -9,6 +9,7 @@ group of this one is on disk.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -91,6 +92,8 @@ async def write_for(server: socket.socket) -> None:
     clock = SystemClock()
     async with opened(settings, clock) as store:
         committer = GroupCommitter(store, settings, clock, desk)
+        # What is here now stays: the collector need not look at it again and again.
+        gc.freeze()
         desk.open(committer)
         running = asyncio.create_task(committer.run(), name="group committer")
         left = asyncio.create_task(desk.left.wait())

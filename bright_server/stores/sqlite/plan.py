@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from bright_server.commit.contract import (
     BatchCommitted,
@@ -19,6 +20,7 @@ from bright_server.commit.contract import (
     ConflictingMessage,
     MessageOutcome,
     ObservedBatch,
+    committed,
 )
 from bright_server.commit.identity import canonical_content, is_same_content
 from bright_server.messages import ConversationKey, ObservedMessage, Position
@@ -51,6 +53,10 @@ class Stored(NamedTuple):
     position: Position
     sequence: int
     message: ObservedMessage
+
+
+# As the constructor, in a third of its time.
+_stored: Final = partial(tuple.__new__, Stored)
 
 
 @dataclass(slots=True)
@@ -110,11 +116,11 @@ def _plan_batch(
             outcomes.append(_judge_repeat(plan, batch, ref, stored, message, now_ms))
             continue
         sequence += 1
-        known[message_id] = Stored(Position(position), sequence, message)
+        known[message_id] = _stored((position, sequence, message))
         # The message's own columns are its fields, in their order.
         content = _CONTENT_COLUMNS(message)
         values += (position, ref, message_id, sequence, *content, *times)
-        outcomes.append(CommittedMessage(Position(position), sequence, False))
+        outcomes.append(committed((position, sequence, False)))
         position += 1
     plan.next_position = position
     new = sequence - state.last_sequence
