@@ -55,7 +55,7 @@ def test_two_hundred_conversations_and_ten_thousand_messages(rig: Rig) -> None:
 def test_what_came_while_no_page_was_open_goes_up_once_the_anchor_is_met(
     rig: Rig,
 ) -> None:
-    """OT-41, OT-42, OT-44: an increment goes when it has met its anchor, oldest first."""
+    """OT-41, OT-42, OT-44: an increment goes once it has met its anchor."""
     rig.configure(**SHORT)
     page = rig.open_page()
     prove(rig)
