@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from e2e.instrumented import instrumented
 from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig, shorten_alarm
 from e2e.workers import ObserverWorld
+from extension_harness.armed_trap import ArmedTrap
 from extension_harness.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
@@ -44,22 +47,8 @@ IDBFactory.prototype.open = function (...given) {
   return request;
 };
 """
-# In the observer's world: notes each message to the worker and what became of it.
-NOTE_ATTEMPTS = """
-globalThis.attempts = [];
-const send = chrome.runtime.sendMessage;
-chrome.runtime.sendMessage = (message) => {
-  const attempt = { type: message.type, body: message.body, outcome: "open" };
-  attempts.push(attempt);
-  const answer = send.call(chrome.runtime, message);
-  answer.then(
-    (value) => { attempt.outcome = value?.stored === true ? "stored" : "not stored"; },
-    (error) => { attempt.outcome = String(error.message); },
-  );
-  return answer;
-};
-"""
-ATTEMPTS = "JSON.stringify(attempts.filter((each) => each.type === 'page.observed'))"
+
+Attempts = Callable[[], list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
@@ -75,35 +64,34 @@ def synced(
         yield rig
 
 
+@pytest.fixture(scope="module")
+def attempts(synced: Rig) -> Attempts:
+    """Every observation that the page's observer told so far, and what came of it."""
+    page = synced.open_page()
+    prove(synced)
+    world = ObserverWorld(synced.browser, page)
+    world.note_attempts()
+    return world.attempts
+
+
 def stored_ids(rig: Rig) -> set[str]:
     return {row["messageId"] for row in rig.extension_store().records(MESSAGES)}
 
 
 def test_each_observation_that_wakes_the_worker_is_taken_at_the_first_try(
-    synced: Rig,
+    synced: Rig, attempts: Attempts
 ) -> None:
     """Known bug 36: the listener is there before anything is awaited."""
-    page = synced.open_page()
-    prove(synced)
-    world = ObserverWorld(synced.browser, page)
-    world.evaluate(NOTE_ATTEMPTS)
 
-    def attempts() -> list[dict[str, str]]:
-        found: list[dict[str, str]] = json.loads(world.evaluate(ATTEMPTS))
-        return found
+    def answered(count: int) -> bool:
+        found = attempts()
+        return len(found) > count and all(each["outcome"] != "open" for each in found)
 
     for turn in range(8):
         synced.worker.stop(STOP_METHODS[turn % 2])
         before = len(attempts())
         synced.page.post_live(text=f"wakes it {turn}")
-        wait_until(
-            lambda before=before: (
-                len(attempts()) > before
-                and all(each["outcome"] != "open" for each in attempts())
-            ),
-            20,
-            "the observation to be answered",
-        )
+        wait_until(partial(answered, before), 20, "the observation to be answered")
     outcomes = [each["outcome"] for each in attempts()]
     assert set(outcomes) == {"stored"}, outcomes
     bodies = [each["body"] for each in attempts()]
@@ -131,6 +119,27 @@ def test_an_observation_that_got_no_answer_is_made_again(
     prove(synced)
 
 
+def test_what_was_confirmed_to_the_page_is_on_disk(
+    synced: Rig, attempts: Attempts
+) -> None:
+    """OT-30, known bug 60: observed and killed in one moment, fifteen times over."""
+    choose = random.Random(60)  # noqa: S311 - no secret
+    for turn in range(15):
+        synced.worker.wait_running(20)
+        synced.page.post_live(text=f"observed and killed {turn}")
+        time.sleep(choose.uniform(0, 0.05))  # the instant is what is tried here
+        synced.worker.stop(STOP_METHODS[turn % 2])
+        confirmed = {
+            row["messageId"]
+            for each in attempts()
+            if each["outcome"] == "stored"
+            for row in json.loads(each["body"])["rows"]
+            if isinstance(row.get("messageId"), str)
+        }
+        assert confirmed <= stored_ids(synced), "confirmed to the page and not on disk"
+    prove(synced)
+
+
 def test_a_retry_carries_the_first_key(synced: Rig) -> None:
     """OT-01, known bug 43: killed in mid-send ten times, the id stays the same."""
     lost = synced.proxy.swallow("observation.ack", count=10)
@@ -144,8 +153,11 @@ def test_a_retry_carries_the_first_key(synced: Rig) -> None:
             if message["messageId"] == posted.message_id
         ]
 
+    def sent(times: int) -> bool:
+        return len(mine()) >= times
+
     for turn in range(1, 11):
-        wait_until(lambda turn=turn: len(mine()) >= turn, 20, f"send {turn}")
+        wait_until(partial(sent, turn), 20, f"send {turn}")
         synced.worker.stop()
         synced.worker.wake()
     lost.drop()
@@ -157,28 +169,27 @@ def test_a_retry_carries_the_first_key(synced: Rig) -> None:
 
 @pytest.mark.corpus(seed=32, conversations=6, messages=160)
 def test_at_no_instant_does_a_checkpoint_name_what_is_not_stored(rig: Rig) -> None:
-    """OT-43, OT-44, known bug 32: data first; what a kill leaves is always whole."""
+    """OT-43, OT-44, known bugs 32, 38: data first; what a kill leaves is whole."""
     rig.configure(**SHORT, historyPageSize=6, maxBatchMessages=5)
     shorten_alarm(rig)
     seed = random.randrange(2**32)  # noqa: S311 - no secret
     rig.timeline.record("seed", value=seed)  # in the evidence of a failure
     choose = random.Random(seed)  # noqa: S311 - no secret
-    points = [Trap.written, Trap.committed, Trap.write]
+    points: list[Callable[[str], Trap]] = [Trap.written, Trap.committed, Trap.write]
     stores = [MESSAGES, CANDIDATES, CHECKPOINTS]
     rig.open_page()
     for _ in range(20):
         trap = choose.choice(points)(choose.choice(stores)).times(choose.randint(1, 12))
         with rig.worker.trap(trap) as armed:
-            wait_until(
-                lambda armed=armed: armed.hit is not None or complete(rig),
-                30,
-                f"{trap}",
-                every=0.1,
-            )
-        check_checkpoints(rig.extension_store())
+            wait_until(partial(hit_or_complete, armed, rig), 30, f"{trap}", every=0.1)
+        check_whole(rig.extension_store())
         if complete(rig):
             break
     prove(rig)
+
+
+def hit_or_complete(armed: ArmedTrap, rig: Rig) -> bool:
+    return armed.hit is not None or complete(rig)
 
 
 def complete(rig: Rig) -> bool:
@@ -189,8 +200,8 @@ def complete(rig: Rig) -> bool:
     return len(rows) > 0 and all(row["phase"] == "completed" for row in rows)
 
 
-def check_checkpoints(store: DatabaseDump) -> None:
-    """Hold every checkpoint against the messages that it stands for."""
+def check_whole(store: DatabaseDump) -> None:
+    """Hold candidates against messages, and checkpoints against what they stand for."""
     if not store.present:
         return
     messages: dict[str, dict[str, int]] = {}
@@ -203,6 +214,11 @@ def check_checkpoints(store: DatabaseDump) -> None:
         for row in store.records(CANDIDATES)
         if row["status"] == "confirmed"
     }
+    waiting = {
+        (row["conversationId"], row["messageId"]) for row in store.records(CANDIDATES)
+    }
+    facts = {(chat, each) for chat, held in messages.items() for each in held}
+    assert waiting == facts, "a message without a candidate, or the other way about"
     for row in store.records(CHECKPOINTS):
         held = messages.get(row["conversationId"], {})
         for name in ("latestMessageId", "anchorMessageId"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from extension_harness.browser import Browser
@@ -9,6 +10,22 @@ from extension_harness.cdp import Subscription
 from extension_harness.errors import EvaluationError
 from extension_harness.tab import Page
 
+# Notes each message of the observer to the worker, and what became of it.
+NOTE_ATTEMPTS = """
+globalThis.attempts = [];
+const send = chrome.runtime.sendMessage;
+chrome.runtime.sendMessage = (message) => {
+  const attempt = { type: message.type, body: message.body, outcome: "open" };
+  attempts.push(attempt);
+  const answer = send.call(chrome.runtime, message);
+  answer.then(
+    (value) => { attempt.outcome = value?.stored === true ? "stored" : "not stored"; },
+    (error) => { attempt.outcome = String(error.message); },
+  );
+  return answer;
+};
+"""
+ATTEMPTS = "JSON.stringify(attempts.filter((each) => each.type === 'page.observed'))"
 STATUS = "chrome.runtime.sendMessage({to: 'worker', kind: 'status'})"
 
 
@@ -42,6 +59,18 @@ class ObserverWorld:
         if failure := answer.get("exceptionDetails"):
             raise EvaluationError(str(failure.get("text")))
         return answer["result"].get("value")
+
+    def note_attempts(self) -> None:
+        """Note from now on what the observer tells the worker."""
+        self.evaluate(NOTE_ATTEMPTS)
+
+    def attempts(self) -> list[dict[str, str]]:
+        """Each observation told so far: its ``body`` and its ``outcome``.
+
+        The outcome is ``open``, ``stored``, ``not stored``, or the error's words.
+        """
+        found: list[dict[str, str]] = json.loads(self.evaluate(ATTEMPTS))
+        return found
 
 
 def _of_extension(made: Subscription, origin: str) -> int:
