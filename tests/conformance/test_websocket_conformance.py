@@ -10,9 +10,12 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from benchmarks.children import Child, module
 
@@ -26,13 +29,20 @@ SUITE = Path(sys.executable).with_name("kosoku")
 Cases = dict[str, dict[str, str]]
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """Run a real server; yields the address of the echo, served or not."""
     serve = [*module("bright_server"), "serve", "--port=0", "--json"]
-    options = [f"--database={tmp_path / 'bright.db'}", "--conformance-echo"]
-    with Child([*serve, *options], None, tmp_path) as server:
+    database = f"--database={folder / 'bright.db'}"
+    with Child([*serve, database, *options], None, folder) as server:
         said = server.hear(deadline_seconds=30)
         yield f"ws://{said['host']}:{said['port']}{ECHO_PATH}"
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    with serving(tmp_path, "--conformance-echo") as address:
+        yield address
 
 
 def cases_of(address: str, reports: Path) -> Cases:
@@ -65,3 +75,8 @@ def test_every_case_passes_but_the_explained_ones(address: str, tmp_path: Path) 
     assert all(explained.values()), "every line of the ledger says why"
     assert failed - explained.keys() == set(), "these cases fail without an explanation"
     assert explained.keys() - failed == set(), "these lines of the ledger are stale"
+
+
+def test_nobody_is_echoed_who_did_not_ask_for_it(tmp_path: Path) -> None:
+    with serving(tmp_path) as address, pytest.raises(InvalidStatus):
+        connect(address)
