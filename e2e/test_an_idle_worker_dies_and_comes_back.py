@@ -11,7 +11,7 @@ import pytest
 
 from e2e.outage import BACKLOG, Outage
 from e2e.proof import progress, prove
-from e2e.rigs import SHORT
+from e2e.rigs import SHORT, shorten_alarm
 from extension_harness.rig import Rig
 from extension_harness.waiting import countdown, wait_until
 
@@ -45,6 +45,7 @@ def test_the_connection_ends_with_the_last_page_and_the_worker_dies(rig: Rig) ->
     rig.configure(**QUICK_TO_REST)
     page = rig.open_page()
     prove(rig)
+    shorten_alarm(rig)  # it is what notices that the page is gone
     page.close()
     wait_until(
         lambda: rig.proxy.open_connections == 0,

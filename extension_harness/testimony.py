@@ -20,18 +20,6 @@ SETTLING = frozenset({"confirmed", "conflict"})
 """Results after which Bright holds a message under that id."""
 
 
-def frame_faults(
-    seen: Iterable[Seen], ledger: Ledger, server: StoreDump
-) -> Iterator[str]:
-    """Every promise that the frames show to be broken, in words.
-
-    ``seen`` is all that passed one proxy, oldest first, before one server store.
-    """
-    frames = list(seen)
-    yield from ack_faults(frames, server)
-    yield from early_anchors(frames, ledger)
-
-
 def ack_faults(seen: Iterable[Seen], server: StoreDump) -> Iterator[str]:
     """An ACK names the sequence that the store has, the same one every time."""
     stored = {
