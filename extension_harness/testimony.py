@@ -61,9 +61,12 @@ def early_anchors(seen: Iterable[Seen], ledger: Ledger) -> Iterator[str]:
         for anchor in _anchors(frame):
             covered = expected[anchor["conversationId"]]
             newest = max(
-                (each.sent_at_ms, each.message_id)
-                for each in covered
-                if each.message_id == anchor["latestMessageId"]
+                (
+                    (each.sent_at_ms, each.message_id)
+                    for each in covered
+                    if each.message_id == anchor["latestMessageId"]
+                ),
+                default=(0, ""),  # taken back since: who knows what it covered
             )
             for each in covered:
                 known = (each.conversation_id, each.message_id)
