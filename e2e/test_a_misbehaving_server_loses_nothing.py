@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -132,9 +133,9 @@ def has(batch: Frame, ids: list[str]) -> bool:
 
 def misread(talk: Talk, batch: Frame, number: int) -> None:
     """Acknowledge one message of a batch, and much that is nothing."""
-    nothing = dict(batch, messages=[dict(batch["messages"][0], messageId="0")])
-    nothing["messages"][0]["candidateKey"] = "no such key"
-    talk.acknowledge(nothing)
+    for unlike in ({"messageId": "0"}, {"candidateKey": "no such key"}):
+        others = [{**each, **unlike} for each in batch["messages"]]
+        talk.acknowledge({**batch, "messages": others})
     talk.send("{")
     talk.send({"type": "observation.ack", "requestId": batch["requestId"]})
     talk.send({**ack_of(batch), "results": [{"status": "confirmed"}, None, 7]})
@@ -211,6 +212,10 @@ def test_every_close_but_a_refusal_is_come_back_from(rig: Rig) -> None:
         shown = worker_status(rig.browser)["connection"]
         assert shown["stop"]["closeCode"] == 4409
         assert server.connections == len(codes)
+        times = [each.at for each in server.heard("hello")]
+        waits = [later - sooner for sooner, later in pairwise(times)]
+        assert max(waits[:3]) < 5, f"slow to come back: {waits}"
+        assert waits[3] >= 5, "1012 asks for 5 to 30 s"
         posted = say(rig, 2)
         assert set(statuses(rig, posted)) == {"pending_ack"}
         go_to(rig, rig.proxy.url)
