@@ -1,18 +1,17 @@
 """What a store promises to the committer: one group of work, one durable transaction.
 
 Work is what connections have asked for; an outcome is what became of it. A
-`CommittedMessage` is the one and only ground for an ACK (MS-27): a store returns it
-only after the transaction that holds the message, its place in its conversation and its
-outbox row is on disk. Reservation, record, outbox row and commit of an observed message
-are one atomic step here (MS-23).
+`BatchCommitted` is the one and only ground for an ACK (MS-27): a store returns it only
+after the transaction that holds the messages, their places in their conversation and
+their outbox rows is on disk. Reservation, record, outbox row and commit of an observed
+message are one atomic step here (MS-23).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from bright_server.authorization.contract import Standing
 from bright_server.messages import (
@@ -20,8 +19,7 @@ from bright_server.messages import (
     ConversationKey,
     DiscoveredConversation,
     Grant,
-    ObservedMessage,
-    Position,
+    ObservedMessages,
 )
 
 
@@ -32,7 +30,7 @@ class ObservedBatch:
     grant: Grant
     conversation: ConversationKey
     received_at_ms: int
-    messages: Sequence[ObservedMessage]
+    messages: ObservedMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,39 +74,24 @@ class Probe:
 Work: TypeAlias = ObservedBatch | Discovery | Progress | Claim | Probe
 
 
-class CommittedMessage(NamedTuple):
-    """This message is on disk; `sequence` counts in its conversation, from 1."""
-
-    position: Position
-    sequence: int
-    duplicate: bool
-
-
-committed: Final = partial(tuple.__new__, CommittedMessage)
-"""As the constructor, from one tuple of all fields, in a third of its time."""
-
-
-class ConflictingMessage(NamedTuple):
-    """The scope was taken by other content; the first stays, the difference is kept."""
-
-    first_sequence: int
-
-
-MessageOutcome: TypeAlias = CommittedMessage | ConflictingMessage
-
-
 @dataclass(frozen=True, slots=True)
 class BatchCommitted:
-    """One outcome per message of the batch, in its order, and how many of each."""
+    """What the store has of each message of a batch, in the batch's order.
 
-    outcomes: Sequence[MessageOutcome]
-    new: int
-    conflicts: int
+    `sequences` counts in the conversation, from 1. It is the message's own place: one
+    that was there already (`repeats`, by index) keeps the place that it has. A message
+    whose scope was taken by other content (`conflicts`, by index) is not stored; its
+    number is that of the first, and the difference is kept.
+    """
+
+    sequences: Sequence[int]
+    repeats: frozenset[int] = frozenset()
+    conflicts: frozenset[int] = frozenset()
 
     @property
-    def duplicates(self) -> int:
-        """Return how many messages were there already."""
-        return len(self.outcomes) - self.new - self.conflicts
+    def new(self) -> int:
+        """Return how many messages were not there before."""
+        return len(self.sequences) - len(self.repeats) - len(self.conflicts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,94 +6,113 @@ others go on (OT-32).
 
 from __future__ import annotations
 
-from operator import itemgetter
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
 
-from bright_server.ingest.secrets import holds_secret, text_holds_secret
+from bright_server.ingest.secrets import any_text_holds_secret, holds_secret
 from bright_server.messages import (
     ObservedMessage,
+    ObservedMessages,
     RefusalCode,
     RefusedMessage,
-    observed,
+    StructuredParts,
 )
+from bright_server.wire.batches import WholeBatch, WireMessage
 from bright_server.wire.codec import PartialBatch, canonical_json
-from bright_server.wire.requests import Message, ObservationBatch
 
-# A character of UTF-8 takes up to four bytes.
-_MAX_BYTES_PER_CHARACTER = 4
+# How much longer than on the wire a part may be as canonical JSON: 1e15 is
+# 1000000000000000.0.
+_MAX_GROWTH: Final = 5
 
-# The seven required fields and a text: with more, there is a structured part.
-_PLAIN_FIELDS = 8
-_plain_values = itemgetter(
-    "candidateKey", "messageId", "senderId", "direction", "sentAtMs", "kind", "text"
-)
 
-_Parts: TypeAlias = tuple[str | None, str | None, str | None, str | None]
-_NO_PARTS: _Parts = (None, None, None, None)
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A batch as it was judged.
+
+    `candidate_keys` and `message_ids` are the handles of all of its messages; `refused`
+    says by index which cannot be stored, and why; `messages` are the others.
+    """
+
+    candidate_keys: Sequence[str]
+    message_ids: Sequence[str]
+    refused: Mapping[int, RefusalCode]
+    messages: ObservedMessages
 
 
 def admit(
-    batch: ObservationBatch | PartialBatch, frame_text: str, max_message_bytes: int
-) -> list[ObservedMessage | RefusedMessage]:
-    """Judge every message of a batch, in its order."""
-    judged: list[ObservedMessage | RefusedMessage]
-    if isinstance(batch, PartialBatch):
-        conversation = batch.envelope.conversation_id
-        judged = [_judged(entry, conversation) for entry in batch.entries]
-    else:
-        conversation = batch.conversation_id
-        # Most messages are plain text and right, and not worth a call each.
-        judged = [
-            observed((*_plain_values(entry), *_NO_PARTS))
-            if len(entry) == _PLAIN_FIELDS
-            and entry["conversationId"] == conversation
-            and (text := entry.get("text")) is not None
-            and not text_holds_secret(text)
-            else _judged(entry, conversation)
-            for entry in batch.messages
-        ]
+    batch: WholeBatch | PartialBatch, frame_bytes: int, max_message_bytes: int
+) -> Admitted:
+    """Judge every message of a batch that came in a frame of `frame_bytes`."""
     # What the whole frame cannot have, no message has.
-    if len(frame_text) * _MAX_BYTES_PER_CHARACTER > max_message_bytes:
-        judged = [_within(message, max_message_bytes) for message in judged]
-    return judged
+    may_be_too_large = frame_bytes * _MAX_GROWTH > max_message_bytes
+    if isinstance(batch, WholeBatch) and not may_be_too_large:
+        admitted = _at_once(batch)
+        if admitted is not None:
+            return admitted
+    conversation = batch.envelope.conversation_id
+    judged = [_judged(entry, conversation) for entry in batch.entries]
+    if may_be_too_large:
+        judged = [_within(each, max_message_bytes) for each in judged]
+    return Admitted(
+        [entry.candidate_key for entry in batch.entries],
+        [entry.message_id for entry in batch.entries],
+        {i: each for i, each in enumerate(judged) if isinstance(each, str)},
+        ObservedMessages.of([each for each in judged if not isinstance(each, str)]),
+    )
+
+
+def _at_once(batch: WholeBatch) -> Admitted | None:
+    """Judge a batch of plain texts with nothing to refuse, which is nearly each one."""
+    columns = batch.columns
+    size = len(columns.message_ids)
+    if (
+        columns.conversation_ids.count(batch.envelope.conversation_id) != size
+        or not columns.are_plain
+        or any_text_holds_secret(cast("Sequence[str]", columns.texts))
+    ):
+        return None
+    messages = ObservedMessages(
+        columns.message_ids,
+        columns.sender_ids,
+        columns.directions,
+        columns.sent_at_ms,
+        columns.kinds,
+        columns.texts,
+    )
+    return Admitted(columns.candidate_keys, columns.message_ids, {}, messages)
 
 
 def _judged(
-    entry: Message | RefusedMessage, conversation_id: str
-) -> ObservedMessage | RefusedMessage:
+    entry: WireMessage | RefusedMessage, conversation_id: str
+) -> ObservedMessage | RefusalCode:
     if isinstance(entry, RefusedMessage):
-        return entry
-    if entry["conversationId"] != conversation_id:
-        return _refusal(entry, "conversation_mismatch")
-    text = entry.get("text")
-    if len(entry) == _PLAIN_FIELDS and text is not None:
-        if text_holds_secret(text):
-            return _refusal(entry, "contains_secret")
-        return observed((*_plain_values(entry), *_NO_PARTS))
+        return entry.code
+    if entry.conversation_id != conversation_id:
+        return "conversation_mismatch"
     try:
         parts = _canonical_parts(entry)
     except (ValueError, RecursionError):  # a number, or a depth, beyond JSON
-        return _refusal(entry, "invalid_message")
-    if holds_secret(text, parts):
-        return _refusal(entry, "contains_secret")
+        return "invalid_message"
+    if holds_secret(entry.text, parts):
+        return "contains_secret"
     return ObservedMessage(
-        entry["candidateKey"],
-        entry["messageId"],
-        entry["senderId"],
-        entry["direction"],
-        entry["sentAtMs"],
-        entry["kind"],
-        text,
+        entry.message_id,
+        entry.sender_id,
+        entry.direction,
+        entry.sent_at_ms,
+        entry.kind,
+        entry.text,
         *parts,
     )
 
 
-def _canonical_parts(entry: Message) -> _Parts:
+def _canonical_parts(entry: WireMessage) -> StructuredParts:
     return (
-        _canonical(entry.get("content")),
-        _canonical(entry.get("quote")),
-        _canonical(entry.get("recall")),
-        _canonical(entry.get("raw")),
+        _canonical(entry.content),
+        _canonical(entry.quote),
+        _canonical(entry.recall),
+        _canonical(entry.raw),
     )
 
 
@@ -101,21 +120,13 @@ def _canonical(part: object) -> str | None:
     return None if part is None else canonical_json(part)
 
 
-def _refusal(entry: Message, code: RefusalCode) -> RefusedMessage:
-    return RefusedMessage(entry["candidateKey"], entry["messageId"], code)
-
-
 def _within(
-    message: ObservedMessage | RefusedMessage, max_message_bytes: int
-) -> ObservedMessage | RefusedMessage:
-    if isinstance(message, RefusedMessage):
+    message: ObservedMessage | RefusalCode, max_message_bytes: int
+) -> ObservedMessage | RefusalCode:
+    if isinstance(message, str):
         return message
     parts = (
         message.text, message.content, message.quote, message.recall, message.raw,
     )  # fmt: skip
     size_bytes = sum(len(part.encode()) for part in parts if part is not None)
-    return _refused(message, "too_large") if size_bytes > max_message_bytes else message
-
-
-def _refused(message: ObservedMessage, code: RefusalCode) -> RefusedMessage:
-    return RefusedMessage(message.candidate_key, message.message_id, code)
+    return "too_large" if size_bytes > max_message_bytes else message

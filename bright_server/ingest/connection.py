@@ -148,8 +148,7 @@ class Connection:
             if text is None:
                 effects = self.session.receive_binary()
             else:
-                size = len(text) if text.isascii() else len(text.encode())
-                effects = self.session.receive_text(text, size)
+                effects = self.session.receive_text(text.encode())
             for question in self.perform(effects):
                 self.perform(await self._ask(question))
 

@@ -1,32 +1,31 @@
 """What a session answers, made from what it was asked and what became of it.
 
-No I/O. An ACK is made from a `CommittedMessage` and from nothing else (MS-27).
+No I/O. An ACK is made from a `BatchCommitted` and from nothing else (MS-27).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from itertools import count, repeat, starmap
+from typing import TypeAlias
 
 from bright_server.commit.contract import (
     BatchCommitted,
-    CommittedMessage,
     DiscoveryStored,
-    MessageOutcome,
     Outcome,
 )
 from bright_server.errors import FrameRefused
+from bright_server.ingest.admission import Admitted
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import Send
-from bright_server.messages import ObservedMessage, RefusedMessage
+from bright_server.messages import ConversationKey
 from bright_server.wire import answers
+from bright_server.wire.batches import Result, ack_text
 from bright_server.wire.codec import encode, encode_known
 from bright_server.wire.requests import (
     ConversationDiscovered,
     HistoryProgress,
-    ObservationBatch,
-    ObservationEnvelope,
     SyncComplete,
 )
 
@@ -35,8 +34,9 @@ from bright_server.wire.requests import (
 class AskedBatch:
     """A batch whose valid messages are on their way to the disk."""
 
-    frame: ObservationBatch | ObservationEnvelope
-    entries: Sequence[ObservedMessage | RefusedMessage]
+    request_id: str
+    conversation: ConversationKey
+    admitted: Admitted
 
 
 Asked: TypeAlias = AskedBatch | ConversationDiscovered | HistoryProgress | SyncComplete
@@ -48,27 +48,17 @@ def batch_answer(asked: AskedBatch, outcome: Outcome | None) -> Send:
     Without a `BatchCommitted` nothing of it was stored, and its valid messages are to
     be sent again.
     """
-    if isinstance(outcome, BatchCommitted):
-        if not outcome.conflicts and len(outcome.outcomes) == len(asked.entries):
-            results = _all_confirmed(asked.entries, outcome.outcomes)
-        else:
-            results = list(_settled(asked.entries, iter(outcome.outcomes)))
+    admitted = asked.admitted
+    if not isinstance(outcome, BatchCommitted):
+        results = _answered(admitted, repeat(("retry", False, None)))
+    elif admitted.refused or outcome.conflicts:
+        results = _answered(admitted, _settled(outcome))
     else:
-        results = [
-            _rejected(entry)
-            if isinstance(entry, RefusedMessage)
-            else _result(entry, "retry")
-            for entry in asked.entries
-        ]
-    # Built from this server's own values: there is nothing to validate in them.
-    ack = answers.ObservationAck.model_construct(
-        type="observation.ack",
-        request_id=asked.frame.request_id,
-        channel_account_id=asked.frame.channel_account_id,
-        conversation_id=asked.frame.conversation_id,
-        results=results,
+        results = _all_confirmed(admitted, outcome)
+    key = asked.conversation
+    return Send(
+        ack_text(asked.request_id, key.channel_account_id, key.conversation_id, results)
     )
-    return Send(encode(ack))
 
 
 def discovery_answer(
@@ -102,7 +92,7 @@ def error_answer(error: FrameRefused) -> Send:
 def failure_answer(asked: Asked, code: str, message: str) -> Send:
     """Say that what was asked could not be done."""
     if isinstance(asked, AskedBatch):
-        return _error(code, message, asked.frame.request_id)
+        return _error(code, message, asked.request_id)
     if isinstance(asked, ConversationDiscovered):
         return _error(code, message, asked.request_id)
     # These carry no request id: the conversation says which one it was.
@@ -115,58 +105,44 @@ def failure_answer(asked: Asked, code: str, message: str) -> Send:
     )
 
 
-def _all_confirmed(
-    entries: Sequence[ObservedMessage | RefusedMessage],
-    outcomes: Sequence[MessageOutcome],
-) -> list[answers.MessageResult]:
+def _all_confirmed(admitted: Admitted, outcome: BatchCommitted) -> list[Result]:
     """Answer a batch without a refusal or a conflict, which is nearly every one."""
-    committed = cast("Sequence[CommittedMessage]", outcomes)
-    return [
-        {
-            "candidateKey": entry.candidate_key,
-            "messageId": entry.message_id,
-            "status": "confirmed",
-            "duplicate": duplicate,
-            "sequence": sequence,
-        }
-        for entry, (_, sequence, duplicate) in zip(entries, committed, strict=True)
-    ]
+    rows = zip(
+        admitted.candidate_keys,
+        admitted.message_ids,
+        repeat("confirmed"),
+        map(outcome.repeats.__contains__, count()),
+        outcome.sequences,
+        strict=False,
+    )
+    return list(starmap(Result, rows))
 
 
 def _settled(
-    entries: Sequence[ObservedMessage | RefusedMessage],
-    outcomes: Iterator[MessageOutcome],
-) -> Iterator[answers.MessageResult]:
-    for entry in entries:
-        if isinstance(entry, RefusedMessage):
-            yield _rejected(entry)
-            continue
-        outcome = next(outcomes)
-        if isinstance(outcome, CommittedMessage):
-            yield {
-                "candidateKey": entry.candidate_key,
-                "messageId": entry.message_id,
-                "status": "confirmed",
-                "duplicate": outcome.duplicate,
-                "sequence": outcome.sequence,
-            }
+    outcome: BatchCommitted,
+) -> Iterator[tuple[answers.ResultStatus, bool, int | None]]:
+    for index, sequence in enumerate(outcome.sequences):
+        if index in outcome.conflicts:
+            yield "conflict", False, None
         else:
-            yield _result(entry, "conflict")
+            yield "confirmed", index in outcome.repeats, sequence
 
 
-def _result(
-    entry: ObservedMessage | RefusedMessage, status: answers.ResultStatus
-) -> answers.MessageResult:
-    return {
-        "candidateKey": entry.candidate_key,
-        "messageId": entry.message_id,
-        "status": status,
-        "duplicate": False,
-    }
-
-
-def _rejected(entry: RefusedMessage) -> answers.MessageResult:
-    return {**_result(entry, "rejected"), "code": entry.code}
+def _answered(
+    admitted: Admitted,
+    settled: Iterator[tuple[answers.ResultStatus, bool, int | None]],
+) -> list[Result]:
+    """Answer each message: a refused one by its code, a valid one by the next."""
+    results = []
+    handles = zip(admitted.candidate_keys, admitted.message_ids, strict=True)
+    for index, (candidate_key, message_id) in enumerate(handles):
+        if code := admitted.refused.get(index):
+            results.append(
+                Result(candidate_key, message_id, "rejected", False, code=code)
+            )
+        else:
+            results.append(Result(candidate_key, message_id, *next(settled)))
+    return results
 
 
 def _error(

@@ -8,7 +8,7 @@ looks at every message of every batch, so each step first asks something cheaper
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bright_server.wire.codec import parse_json
@@ -54,6 +54,12 @@ def text_holds_secret(text: str) -> bool:
     """Say whether a plain text carries an unredacted secret."""
     # A secret follows "=", or stands in quotes: nearly no text has either.
     return ("=" in text or '"' in text) and _TEXT.search(text) is not None
+
+
+def any_text_holds_secret(texts: Sequence[str]) -> bool:
+    """Say whether one of many plain texts carries an unredacted secret."""
+    together = "\n".join(texts)
+    return ("=" in together or '"' in together) and any(map(text_holds_secret, texts))
 
 
 def _value_holds(root: object) -> bool:

@@ -49,10 +49,10 @@ from bright_server.messages import (
     Anchor,
     ConversationKey,
     Grant,
-    ObservedMessage,
 )
 from bright_server.settings import Settings
 from bright_server.wire import answers
+from bright_server.wire.batches import WholeBatch
 from bright_server.wire.codec import (
     PartialBatch,
     Request,
@@ -64,8 +64,6 @@ from bright_server.wire.requests import (
     Heartbeat,
     Hello,
     HistoryProgress,
-    ObservationBatch,
-    ObservationEnvelope,
     PageRegister,
     SyncComplete,
 )
@@ -107,12 +105,12 @@ class ExtensionSession:
 
     # What comes in.
 
-    def receive_text(self, text: str, size_bytes: int) -> list[Effect]:
-        """Take one text frame of `size_bytes`."""
+    def receive_text(self, data: bytes) -> list[Effect]:
+        """Take one text frame, as its UTF-8."""
         if self._state is _State.CLOSED:
             return []
         try:
-            frame = decode_request(text)
+            frame = decode_request(data)
         except FrameRefused as error:
             if self._state is not _State.OPEN:
                 fault = f"hello must come first: {error.code} {error.path or ''}"
@@ -120,7 +118,7 @@ class ExtensionSession:
             return [error_answer(error)]
         if self._state is not _State.OPEN:
             return self._greet(frame)
-        return self._take(frame, text, size_bytes)
+        return self._take(frame, len(data))
 
     def receive_binary(self) -> list[Effect]:
         """Take a binary frame: the protocol has none."""
@@ -259,14 +257,16 @@ class ExtensionSession:
 
     # Frames of an open connection.
 
-    def _take(self, frame: Request, text: str, size_bytes: int) -> list[Effect]:
+    def _take(self, frame: Request, size_bytes: int) -> list[Effect]:
         if isinstance(frame, Hello):
             return _refuse(
                 "invalid_frame", "hello comes once", "type", frame.request_id
             )
         if isinstance(frame, Heartbeat):
             return self._take_heartbeat(frame)
-        envelope = frame.envelope if isinstance(frame, PartialBatch) else frame
+        envelope = (
+            frame.envelope if isinstance(frame, WholeBatch | PartialBatch) else frame
+        )
         account = envelope.channel_account_id
         if account not in self._granted().accounts:
             return _refuse(
@@ -275,8 +275,8 @@ class ExtensionSession:
                 "channelAccountId",
                 getattr(envelope, "request_id", None),
             )
-        if isinstance(frame, ObservationBatch | PartialBatch):
-            return self._take_batch(frame, text, size_bytes)
+        if isinstance(frame, WholeBatch | PartialBatch):
+            return self._take_batch(frame, size_bytes)
         if isinstance(frame, PageRegister):
             return [CheckStanding(self._granted(), frame)]
         return self._take_operation(frame, size_bytes)
@@ -300,31 +300,30 @@ class ExtensionSession:
         return [Submit(ticket, work_of(frame, self._granted()), size_bytes)]
 
     def _take_batch(
-        self, batch: ObservationBatch | PartialBatch, text: str, size_bytes: int
+        self, batch: WholeBatch | PartialBatch, size_bytes: int
     ) -> list[Effect]:
-        frame = batch.envelope if isinstance(batch, PartialBatch) else batch
-        if refusal := self._batch_refusal(frame):
+        frame = batch.envelope
+        if refusal := self._batch_refusal(frame.request_id, len(frame.messages)):
             return refusal
-        entries = admit(batch, text, self._settings.max_message_bytes)
-        asked = AskedBatch(frame, entries)
-        valid = [each for each in entries if isinstance(each, ObservedMessage)]
-        if not valid:
-            return [batch_answer(asked, None)]
+        admitted = admit(batch, size_bytes, self._settings.max_message_bytes)
         key = ConversationKey(frame.channel_account_id, frame.conversation_id)
-        work = ObservedBatch(self._granted(), key, frame.received_at_ms, valid)
+        asked = AskedBatch(frame.request_id, key, admitted)
+        if not admitted.messages:
+            return [batch_answer(asked, None)]
+        work = ObservedBatch(
+            self._granted(), key, frame.received_at_ms, admitted.messages
+        )
         return [Submit(self._ticket(asked), work, size_bytes)]
 
-    def _batch_refusal(
-        self, frame: ObservationBatch | ObservationEnvelope
-    ) -> list[Effect]:
-        most, size = self._settings.max_batch_messages, len(frame.messages)
+    def _batch_refusal(self, request_id: str, size: int) -> list[Effect]:
+        most = self._settings.max_batch_messages
         if size > most:
             message = f"a batch holds at most {most} messages, this one {size}"
-            return _refuse("batch_too_large", message, "messages", frame.request_id)
+            return _refuse("batch_too_large", message, "messages", request_id)
         flying = sum(isinstance(each, AskedBatch) for each in self._asked.values())
         if flying >= self._settings.max_in_flight_batches:
             message = f"{flying} batches wait for their ACK: wait for one of them"
-            return _refuse("too_many_in_flight", message, None, frame.request_id)
+            return _refuse("too_many_in_flight", message, None, request_id)
         return []
 
     def _ticket(self, asked: Asked) -> int:

@@ -68,8 +68,8 @@ class Metrics:
         for outcome in report.outcomes:
             if isinstance(outcome, BatchCommitted):
                 self._messages.labels("committed").inc(outcome.new)
-                self._messages.labels("duplicate").inc(outcome.duplicates)
-                self._messages.labels("conflict").inc(outcome.conflicts)
+                self._messages.labels("duplicate").inc(len(outcome.repeats))
+                self._messages.labels("conflict").inc(len(outcome.conflicts))
             elif isinstance(outcome, NotStored):
                 self._not_stored.inc()
 

@@ -1,8 +1,8 @@
 """Text to frames and frames to text: the only file that knows JSON. No I/O.
 
-A frame that is right is parsed in one pass. Only a frame that is not is looked at
-again, slowly, to say what is wrong with it, and to save the good messages of a batch
-from its bad ones.
+A batch that is right, which is nearly all of the traffic, is parsed in one pass. Every
+other frame is looked at slowly, to say what is wrong with it, and to save the good
+messages of a batch from its bad ones.
 """
 
 from __future__ import annotations
@@ -17,25 +17,23 @@ from pydantic import TypeAdapter, ValidationError
 from bright_server.errors import FrameRefused
 from bright_server.messages import RefusalCode, RefusedMessage
 from bright_server.wire import requests
-from bright_server.wire.requests import (
-    ExtensionRequest,
-    Message,
-    ObservationBatch,
-    ObservationEnvelope,
+from bright_server.wire.batches import (
+    WholeBatch,
+    WireMessage,
+    message_of,
+    read_whole_batch,
 )
+from bright_server.wire.requests import Message, ObservationEnvelope
 from bright_server.wire.scalars import CandidateKey, Frame, Identifier, RequestId
 
-# An escaped NUL is legal JSON that no column of text should hold; seen anywhere in a
-# frame, the frame takes the slow way, where it is found out whether it really is one.
-_NUL_ESCAPE: Final = "\\u0000"
-
-_BATCH_TYPE: Final = '"observation.batch"'
+_BATCH_TYPE: Final = b'"observation.batch"'
 _HEAD: Final = 200
 
-_REQUESTS: Final[TypeAdapter[ExtensionRequest]] = TypeAdapter(ExtensionRequest)
 _REQUEST_ID: Final = TypeAdapter[str](RequestId)
 
 _MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
+# What the server does not know goes nowhere, and is not looked at.
+_MESSAGE_FIELDS: Final = frozenset(Message.__annotations__)
 
 _MODELS: Final[dict[str, type[Frame]]] = {
     "hello": requests.Hello,
@@ -78,30 +76,66 @@ class PartialBatch:
     """A batch of which some messages cannot be stored; the others can."""
 
     envelope: ObservationEnvelope
-    entries: Sequence[Message | RefusedMessage]
+    entries: Sequence[WireMessage | RefusedMessage]
 
 
-Request: TypeAlias = ExtensionRequest | PartialBatch
+Request: TypeAlias = (
+    requests.Hello
+    | requests.Heartbeat
+    | requests.PageRegister
+    | requests.ConversationDiscovered
+    | requests.HistoryProgress
+    | requests.SyncComplete
+    | WholeBatch
+    | PartialBatch
+)
 
 
-def decode_request(text: str) -> Request:
-    """Return the frame that an extension sent.
+def decode_request(data: bytes) -> Request:
+    """Return the frame that an extension sent, from its UTF-8.
 
     Raises:
         FrameRefused: with the stable code, the field's path and, where it could be
         read,
             the frame's own `requestId`.
     """
-    if _NUL_ESCAPE not in text:
-        try:
-            # Nearly all of the traffic; known by its first words, it need not be looked
-            # at once for its type and then again.
-            if text.find(_BATCH_TYPE, 0, _HEAD) >= 0:
-                return ObservationBatch.model_validate_json(text)
-            return _REQUESTS.validate_json(text)
-        except ValidationError:
-            pass
-    return _decode_slowly(text)
+    # Known by its first words, a batch need not be looked at once for its type and then
+    # again.
+    if data.find(_BATCH_TYPE, 0, _HEAD) >= 0 and (batch := read_whole_batch(data)):
+        return batch
+    return decode_slowly(data)
+
+
+def decode_slowly(data: bytes) -> Request:
+    """Do the same for any frame, right or wrong; a batch comes out as a partial one."""
+    frame = _parse(data)
+    kind = frame.get("type")
+    request_id = _request_id(frame)
+    if not isinstance(kind, str):
+        raise FrameRefused(
+            "invalid_frame",
+            "a frame needs a type, as a string",
+            path="type",
+            request_id=request_id,
+        )
+    if kind in _WRONG_ROLE:
+        raise FrameRefused(
+            "wrong_role",
+            "an extension does not send this frame on /v1/extension",
+            path="type",
+            request_id=request_id,
+        )
+    if kind == "observation.batch":
+        return _decode_batch(frame, request_id)
+    model = _MODELS.get(kind)
+    if model is None:
+        raise FrameRefused(
+            "unknown_type",
+            "this server does not know this type of frame",
+            path="type",
+            request_id=request_id,
+        )
+    return cast("Request", _validated(model, frame, request_id))
 
 
 def encode(frame: Frame) -> str:
@@ -157,40 +191,9 @@ def _is_storable(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def _decode_slowly(text: str) -> Request:
-    frame = _parse(text)
-    kind = frame.get("type")
-    request_id = _request_id(frame)
-    if not isinstance(kind, str):
-        raise FrameRefused(
-            "invalid_frame",
-            "a frame needs a type, as a string",
-            path="type",
-            request_id=request_id,
-        )
-    if kind in _WRONG_ROLE:
-        raise FrameRefused(
-            "wrong_role",
-            "an extension does not send this frame on /v1/extension",
-            path="type",
-            request_id=request_id,
-        )
-    if kind == "observation.batch":
-        return _decode_batch(frame, request_id)
-    model = _MODELS.get(kind)
-    if model is None:
-        raise FrameRefused(
-            "unknown_type",
-            "this server does not know this type of frame",
-            path="type",
-            request_id=request_id,
-        )
-    return cast("Request", _validated(model, frame, request_id))
-
-
-def _parse(text: str) -> dict[str, object]:
+def _parse(data: bytes) -> dict[str, object]:
     try:
-        frame = json.loads(text)
+        frame = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise FrameRefused(
             "malformed_json", "the text of a frame must be one JSON object"
@@ -241,7 +244,7 @@ def _decode_batch(frame: dict[str, object], request_id: str | None) -> PartialBa
 
 def _decode_entry(
     value: object, index: int, request_id: str | None
-) -> Message | RefusedMessage:
+) -> WireMessage | RefusedMessage:
     # Without both handles there is nothing to address a result to: the whole batch is
     # refused, with the path.
     handle = cast(
@@ -249,9 +252,11 @@ def _decode_entry(
         _validated(_MessageHandle, value, request_id, "messages", str(index)),
     )
     code: RefusalCode = "unstorable_text"
-    if unstorable_path(value) is None:
+    fields = cast("dict[str, object]", value)
+    known = {name: part for name, part in fields.items() if name in _MESSAGE_FIELDS}
+    if unstorable_path(known) is None:
         try:
-            return _MESSAGE.validate_python(value)
+            return message_of(_MESSAGE.validate_python(known))
         except ValidationError:
             code = "invalid_message"
     return RefusedMessage(handle.candidate_key, handle.message_id, code)

@@ -11,16 +11,23 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-Identifier = Annotated[str, Field(min_length=1, max_length=256)]
+# Lengths in characters; the largest time is that of a JavaScript Date.
+MAX_IDENTIFIER = 256
+MAX_REQUEST_ID = 64
+MAX_CANDIDATE_KEY = 1024
+MAX_KIND = 64
+MAX_MILLISECONDS = 8_640_000_000_000_000
+
+Identifier = Annotated[str, Field(min_length=1, max_length=MAX_IDENTIFIER)]
 """An id of the page: compared as a string, never trimmed or re-encoded."""
 
-RequestId = Annotated[str, Field(min_length=1, max_length=64)]
-CandidateKey = Annotated[str, Field(min_length=1, max_length=1024)]
+RequestId = Annotated[str, Field(min_length=1, max_length=MAX_REQUEST_ID)]
+CandidateKey = Annotated[str, Field(min_length=1, max_length=MAX_CANDIDATE_KEY)]
+Kind = Annotated[str, Field(min_length=1, max_length=MAX_KIND)]
 Label = Annotated[str, Field(max_length=1024)]
 
-# The largest time that a JavaScript Date can hold.
-Milliseconds = Annotated[int, Field(ge=0, le=8_640_000_000_000_000)]
-SentAt = Annotated[int, Field(ge=1, le=8_640_000_000_000_000)]
+Milliseconds = Annotated[int, Field(ge=0, le=MAX_MILLISECONDS)]
+SentAt = Annotated[int, Field(ge=1, le=MAX_MILLISECONDS)]
 Counter = Annotated[int, Field(ge=0, le=9_007_199_254_740_991)]
 
 

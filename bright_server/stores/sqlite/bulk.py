@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-# Few sizes, so that the prepared statements stay few; 1,000 rows of 15 columns are
-# below SQLite's limit of 32,766 parameters.
-_ROWS_PER_STATEMENT: Final = (1_000, 100, 10, 1)
+# Few sizes, so that the prepared statements stay few; with more rows in one it takes
+# longer again.
+_ROWS_PER_STATEMENT: Final = (100, 10, 1)
 
 
 def insert_rows(

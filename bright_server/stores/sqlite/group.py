@@ -165,11 +165,7 @@ class GroupWriter:
         wanted: dict[int, list[str]] = {}
         for batch in batches:
             state = states[batch.conversation]
-            ids = [
-                message.message_id
-                for message in batch.messages
-                if state.may_hold(message.message_id)
-            ]
+            ids = state.may_hold(batch.messages.message_ids)
             if ids:
                 wanted.setdefault(state.ref, []).extend(ids)
         found: dict[int, dict[str, Stored]] = {}
@@ -180,8 +176,11 @@ class GroupWriter:
         return found
 
     def _write_plan(self, plan: GroupPlan) -> None:
-        if plan.message_values:
-            insert_rows(self._database, SQL["add_messages"], plan.message_values)
+        if plan.changed:
+            insert_rows(self._database, SQL["add_plain_messages"], plan.plain_values)
+            insert_rows(
+                self._database, SQL["add_messages_with_parts"], plan.values_with_parts
+            )
             self._run("add_outbox", (plan.first_position, plan.last_position))
             self._database.executemany(
                 SQL["set_last_sequences"],
@@ -256,10 +255,5 @@ def _pair(key: ConversationKey) -> tuple[str, str]:
 
 
 def _stored(row: tuple[Any, ...]) -> tuple[int, Stored]:
-    ref, message_id, position, sequence, sender, direction, sent_at_ms, kind = row[:8]
-    text, content, quote, recall = row[8:]
-    message = ObservedMessage(
-        "", message_id, sender, direction, sent_at_ms, kind, text, content, quote,
-        recall, None,
-    )  # fmt: skip
-    return ref, Stored(position, sequence, message)
+    ref, sequence, *columns = row
+    return ref, Stored(sequence, ObservedMessage._make((*columns, None)))

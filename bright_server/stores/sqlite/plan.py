@@ -8,26 +8,18 @@ by the first that comes, also inside one group and across connections.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from itertools import accumulate, chain, compress, count, repeat
+from operator import not_
+from typing import NamedTuple, TypeAlias
 
-from bright_server.commit.contract import (
-    BatchCommitted,
-    CommittedMessage,
-    ConflictingMessage,
-    MessageOutcome,
-    ObservedBatch,
-    committed,
-)
+from bright_server.commit.contract import BatchCommitted, ObservedBatch
 from bright_server.commit.identity import canonical_content, is_same_content
-from bright_server.messages import ConversationKey, ObservedMessage, Position
+from bright_server.messages import ConversationKey, ObservedMessage, ObservedMessages
 
 Row: TypeAlias = tuple[object, ...]
-
-_CONTENT_COLUMNS = itemgetter(slice(ObservedMessage._fields.index("sender_id"), None))
 
 
 class ConversationState(NamedTuple):
@@ -42,34 +34,32 @@ class ConversationState(NamedTuple):
     lowest_id: str
     highest_id: str
 
-    def may_hold(self, message_id: str) -> bool:
-        """Say whether a message of this id may be stored already."""
-        return self.lowest_id <= message_id <= self.highest_id
+    def may_hold(self, message_ids: Iterable[str]) -> list[str]:
+        """Return those of the ids of which a message may be stored already."""
+        lowest, highest = self.lowest_id, self.highest_id
+        return [each for each in message_ids if lowest <= each <= highest]
 
 
 class Stored(NamedTuple):
     """A message that has its place already, and what it says."""
 
-    position: Position
     sequence: int
     message: ObservedMessage
-
-
-# As the constructor, in a third of its time.
-_stored: Final = partial(tuple.__new__, Stored)
 
 
 @dataclass(slots=True)
 class GroupPlan:
     """The rows to write and the answers to give once they are on disk.
 
-    `message_values` holds the columns of all new rows one after the other: that is how
-    they are bound.
+    The values hold the columns of new rows one row after the other: that is how they
+    are bound. Most messages have no structured parts, and are bound without them.
     """
 
+    now_ms: int
     first_position: int
     next_position: int
-    message_values: list[object] = field(default_factory=list)
+    plain_values: list[object] = field(default_factory=list)
+    values_with_parts: list[object] = field(default_factory=list)
     conflict_rows: list[Row] = field(default_factory=list)
     changed: dict[ConversationKey, ConversationState] = field(default_factory=dict)
     outcomes: list[BatchCommitted] = field(default_factory=list)
@@ -78,6 +68,48 @@ class GroupPlan:
     def last_position(self) -> int:
         """Return the last position that is given once this plan is carried out."""
         return self.next_position - 1
+
+    def add(
+        self, new: ObservedMessages, state: ConversationState, received_at_ms: int
+    ) -> None:
+        """Add new messages of a conversation, numbered on from its state."""
+        columns: list[Iterable[object]] = [
+            count(self.next_position),
+            repeat(state.ref),
+            new.message_ids,
+            count(state.last_sequence + 1),
+            new.sender_ids,
+            new.directions,
+            new.sent_at_ms,
+            new.kinds,
+            new.texts,
+            repeat(received_at_ms),
+            repeat(self.now_ms),
+        ]
+        values = self.plain_values
+        if new.parts is not None:
+            columns += zip(*new.parts, strict=True)
+            values = self.values_with_parts
+        # Those that count or repeat have no end: the messages' own columns end it.
+        values += chain.from_iterable(zip(*columns, strict=False))
+        self.next_position += len(new)
+
+    def note_conflict(
+        self, message: ObservedMessage, ref: int, received_at_ms: int
+    ) -> None:
+        """Keep what a scope that was taken would have said."""
+        content = canonical_content(message)
+        digest = hashlib.sha256(content).digest()
+        self.conflict_rows.append(
+            (
+                ref,
+                message.message_id,
+                digest,
+                content.decode(),
+                received_at_ms,
+                self.now_ms,
+            )
+        )
 
 
 def plan_group(
@@ -88,73 +120,70 @@ def plan_group(
     now_ms: int,
 ) -> GroupPlan:
     """Decide a group; `found` is added to, so that repeats inside it are seen."""
-    plan = GroupPlan(first_position, first_position)
+    plan = GroupPlan(now_ms, first_position, first_position)
+    to_come = Counter(batch.conversation for batch in batches)
     for batch in batches:
-        state = plan.changed.get(batch.conversation, states[batch.conversation])
+        key = batch.conversation
+        state = plan.changed.get(key, states[key])
         known = found.setdefault(state.ref, {})
-        plan.outcomes.append(_plan_batch(plan, batch, state, known, now_ms))
+        first_of: dict[str, int] = {}
+        is_new = [
+            first_of.setdefault(message_id, index) == index and message_id not in known
+            for index, message_id in enumerate(batch.messages.message_ids)
+        ]
+        outcome = _judged(plan, batch, state, known, first_of, is_new)
+        plan.outcomes.append(outcome)
+        if outcome.new:
+            _add_new(plan, batch, state, is_new)
+        to_come[key] -= 1
+        if to_come[key]:
+            for index in compress(count(), is_new):
+                message = batch.messages[index]
+                known[message.message_id] = Stored(outcome.sequences[index], message)
     return plan
 
 
-def _plan_batch(
+def _judged(
     plan: GroupPlan,
     batch: ObservedBatch,
     state: ConversationState,
-    known: dict[str, Stored],
-    now_ms: int,
+    known: Mapping[str, Stored],
+    first_of: Mapping[str, int],
+    is_new: Sequence[bool],
 ) -> BatchCommitted:
-    ref, sequence = state.ref, state.last_sequence
-    position = plan.next_position
-    conflicts_before = len(plan.conflict_rows)
-    outcomes: list[MessageOutcome] = []
-    values = plan.message_values
-    times = (batch.received_at_ms, now_ms)
-    for message in batch.messages:
-        message_id = message.message_id
-        stored = known.get(message_id)
-        if stored is not None:
-            outcomes.append(_judge_repeat(plan, batch, ref, stored, message, now_ms))
-            continue
-        sequence += 1
-        known[message_id] = _stored((position, sequence, message))
-        # The message's own columns are its fields, in their order.
-        content = _CONTENT_COLUMNS(message)
-        values += (position, ref, message_id, sequence, *content, *times)
-        outcomes.append(committed((position, sequence, False)))
-        position += 1
-    plan.next_position = position
-    new = sequence - state.last_sequence
-    if new:
-        ids = [message.message_id for message in batch.messages]
-        plan.changed[batch.conversation] = ConversationState(
-            ref,
-            sequence,
-            min(ids) if not state.last_sequence else min(state.lowest_id, *ids),
-            max(state.highest_id, *ids),
-        )
-    conflicts = len(plan.conflict_rows) - conflicts_before
-    return BatchCommitted(outcomes, new, conflicts)
+    """Number what is new, and compare the rest with what took its scope first."""
+    sequences = list(accumulate(is_new, initial=state.last_sequence))[1:]
+    repeats, conflicts = set(), set()
+    messages = batch.messages
+    for index in compress(count(), map(not_, is_new)):
+        message = messages[index]
+        stored = known.get(message.message_id)
+        if stored is None:
+            first = first_of[message.message_id]
+            stored = Stored(sequences[first], messages[first])
+        sequences[index] = stored.sequence
+        if is_same_content(message, stored.message):
+            repeats.add(index)
+        else:
+            conflicts.add(index)
+            plan.note_conflict(message, state.ref, batch.received_at_ms)
+    return BatchCommitted(sequences, frozenset(repeats), frozenset(conflicts))
 
 
-def _judge_repeat(
+def _add_new(
     plan: GroupPlan,
     batch: ObservedBatch,
-    ref: int,
-    stored: Stored,
-    message: ObservedMessage,
-    now_ms: int,
-) -> MessageOutcome:
-    if is_same_content(message, stored.message):
-        return CommittedMessage(stored.position, stored.sequence, duplicate=True)
-    content = canonical_content(message)
-    plan.conflict_rows.append(
-        (
-            ref,
-            message.message_id,
-            hashlib.sha256(content).digest(),
-            content.decode(),
-            batch.received_at_ms,
-            now_ms,
-        )
+    state: ConversationState,
+    is_new: Sequence[bool],
+) -> None:
+    messages = batch.messages
+    new = messages if all(is_new) else messages.only(is_new)
+    plan.add(new, state, batch.received_at_ms)
+    ids = new.message_ids
+    has_any = state.last_sequence > 0
+    plan.changed[batch.conversation] = ConversationState(
+        state.ref,
+        state.last_sequence + len(new),
+        min(state.lowest_id, *ids) if has_any else min(ids),
+        max(state.highest_id, *ids),
     )
-    return ConflictingMessage(stored.sequence)

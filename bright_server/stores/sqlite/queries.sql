@@ -31,17 +31,23 @@ CROSS JOIN conversation AS c
     AND c.conversation_id = json_extract(wanted.value, '$[1]')
 
 -- name: find_messages
-SELECT m.conversation, m.message_id, m.position, m.sequence, m.sender_id, m.direction,
-    m.sent_at_ms, m.kind, m.text, m.content, m.quote, m.recall
+SELECT m.conversation, m.sequence, m.message_id, m.sender_id, m.direction, m.sent_at_ms,
+    m.kind, m.text, m.content, m.quote, m.recall
 FROM json_each(?) AS wanted
 CROSS JOIN json_each(wanted.value) AS id
 CROSS JOIN message AS m
     ON m.conversation = CAST(wanted.key AS INTEGER) AND m.message_id = id.value
 
--- name: add_messages
+-- name: add_plain_messages
 INSERT INTO message (
     position, conversation, message_id, sequence, sender_id, direction, sent_at_ms, kind,
-    text, content, quote, recall, raw, received_at_ms, committed_at_ms
+    text, received_at_ms, committed_at_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: add_messages_with_parts
+INSERT INTO message (
+    position, conversation, message_id, sequence, sender_id, direction, sent_at_ms, kind,
+    text, received_at_ms, committed_at_ms, content, quote, recall, raw
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: add_outbox

@@ -9,9 +9,6 @@ import pytest
 
 from bright_server.commit.contract import (
     BatchCommitted,
-    CommittedMessage,
-    ConflictingMessage,
-    MessageOutcome,
     NotStored,
     ObservedBatch,
 )
@@ -20,9 +17,6 @@ from bright_server.ingest.effects import (
     Submit,
 )
 from bright_server.ingest.session import ExtensionSession
-from bright_server.messages import (
-    Position,
-)
 from tests.bright_server.frames import (
     FIRST_ID,
     batch,
@@ -45,13 +39,11 @@ class TestBatches:
         submit = submitted(receive(opened, batch(message(1), message(2), message(3))))
         assert isinstance(submit.work, ObservedBatch)
         assert submit.work.conversation == KEY
-        outcomes: list[MessageOutcome] = [
-            CommittedMessage(Position(7), 4, duplicate=False),
-            CommittedMessage(Position(2), 1, duplicate=True),
-            ConflictingMessage(2),
-        ]
+        outcome = BatchCommitted(
+            [4, 1, 2], repeats=frozenset({1}), conflicts=frozenset({2})
+        )
 
-        ack = only_sent(opened.work_done(submit.ticket, BatchCommitted(outcomes, 1, 1)))
+        ack = only_sent(opened.work_done(submit.ticket, outcome))
 
         assert (ack["type"], ack["requestId"]) == ("observation.ack", "batch")
         assert [
@@ -92,12 +84,8 @@ class TestBatches:
         )
         submit = submitted(receive(opened, json.dumps(frame)))
         assert isinstance(submit.work, ObservedBatch)
-        outcomes = [
-            CommittedMessage(Position(place), place, duplicate=False)
-            for place in (1, 2)
-        ]
 
-        ack = only_sent(opened.work_done(submit.ticket, BatchCommitted(outcomes, 2, 0)))
+        ack = only_sent(opened.work_done(submit.ticket, BatchCommitted([1, 2])))
 
         assert len(submit.work.messages) == 2
         assert [each.get("code", each["status"]) for each in ack["results"]] == [

@@ -193,5 +193,5 @@ class TestWrongFrames:
         assert receive(opened, heartbeat()) == []
         assert opened.receive_binary() == []
         assert opened.keepalive(Standing.VALID, NOW_MS) == []
-        assert opened.work_done(submit.ticket, BatchCommitted([], 0, 0)) == []
+        assert opened.work_done(submit.ticket, BatchCommitted([])) == []
         assert opened.restarting() == []

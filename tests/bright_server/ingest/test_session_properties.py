@@ -13,10 +13,8 @@ from bright_server.commit.contract import (
     BatchCommitted,
     Claim,
     ClaimUnproven,
-    CommittedMessage,
     Discovery,
     DiscoveryStored,
-    MessageOutcome,
     ObservedBatch,
     Outcome,
     ProgressStored,
@@ -31,7 +29,7 @@ from bright_server.ingest.effects import (
     Submit,
 )
 from bright_server.ingest.session import ExtensionSession
-from bright_server.messages import BindingId, Grant, Position
+from bright_server.messages import BindingId, Grant
 from bright_server.settings import Settings
 from bright_server.wire.answers import ErrorCode
 from tests.bright_server.frames import (
@@ -118,16 +116,12 @@ def opened() -> ExtensionSession:
 
 
 def receive(session: ExtensionSession, text: str) -> list[Effect]:
-    return session.receive_text(text, len(text))
+    return session.receive_text(text.encode())
 
 
 def outcome_of(work: Work) -> Outcome:
     if isinstance(work, ObservedBatch):
-        outcomes: list[MessageOutcome] = [
-            CommittedMessage(Position(place), place, duplicate=False)
-            for place, _ in enumerate(work.messages, 1)
-        ]
-        return BatchCommitted(outcomes, len(outcomes), 0)
+        return BatchCommitted(range(1, len(work.messages) + 1))
     if isinstance(work, Discovery):
         return DiscoveryStored([None] * len(work.conversations))
     if isinstance(work, Claim):

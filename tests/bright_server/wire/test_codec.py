@@ -3,42 +3,108 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bright_server.errors import FrameRefused
+from bright_server.wire.answers import ObservationAck
+from bright_server.wire.batches import Result, WholeBatch, ack_text
 from bright_server.wire.codec import (
     PartialBatch,
+    Request,
     canonical_json,
     decode_request,
+    decode_slowly,
+    encode,
     unstorable_path,
 )
-from bright_server.wire.requests import ObservationBatch
-from tests.bright_server.frames import Frame
+from tests.bright_server.frames import ACCOUNT, FIRST_ID, Frame, batch, message
 from tests.bright_server.ingest.test_session_properties import damaged_frames
 
-# An unknown field is ignored; a NUL in it makes the codec look twice at the rest.
-SLOWLY = {"unknownField": "\x00"}
 
-
-def read(frame: Frame) -> object:
+def read(frame: Frame, decode: Callable[[bytes], Request]) -> object:
     """What the codec makes of a frame, in a form that both ways share."""
     try:
-        found = decode_request(json.dumps(frame))
+        found = decode(json.dumps(frame).encode())
     except FrameRefused as error:
         return (error.code, error.path, error.request_id)
-    if isinstance(found, PartialBatch):
-        return (found.envelope.request_id, list(found.entries))
-    if isinstance(found, ObservationBatch):
-        return (found.request_id, found.messages)
+    if isinstance(found, PartialBatch | WholeBatch):
+        envelope = found.envelope
+        return (
+            envelope.request_id,
+            envelope.channel_account_id,
+            envelope.conversation_id,
+            envelope.received_at_ms,
+            len(envelope.messages),
+            list(found.entries),
+        )
     return found
 
 
 @given(damaged_frames())
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_both_ways_of_reading_a_frame_agree(frame: Frame) -> None:
-    assert read(frame) == read(frame | SLOWLY)
+    assert read(frame, decode_request) == read(frame, decode_slowly)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"text": None},
+        {"text": "a\x00b"},
+        {"text": r"a\u0000b"},
+        {"candidateKey": "a\x00b"},
+        {"conversationId": "other\x00"},
+        {"senderId": "half \ud83d"},
+        {"text": "two halves \ud83d\ude00"},
+        {"unknown": "half \ud83d and \x00"},
+        {"content": {"a\x00": 1}},
+        {"raw": ["\x00"]},
+        {"raw": [1e300, 2**80, -0.0, 1e15, float("inf")]},
+        {"raw": 0},
+        {"sentAtMs": 1.0},
+        {"sentAtMs": True},
+        {"sentAtMs": 8_640_000_000_000_001},
+        {"kind": "k" * 65},
+        {"content": []},
+        {"quote": {"id": 1}, "recall": {}},
+    ],
+)
+def test_both_ways_agree_on_what_is_at_an_edge(changes: dict[str, object]) -> None:
+    frame = batch(message(1), message(2) | changes)
+    assert read(frame, decode_request) == read(frame, decode_slowly)
+
+
+def test_a_right_batch_is_read_at_once_and_column_by_column() -> None:
+    found = decode_request(json.dumps(batch(message(1), message(2))).encode())
+    assert isinstance(found, WholeBatch)
+    assert found.columns.message_ids == (str(FIRST_ID + 1), str(FIRST_ID + 2))
+    assert found.columns.are_plain
+
+
+results = st.builds(
+    Result,
+    candidate_key=st.text(),
+    message_id=st.text(),
+    status=st.sampled_from(["confirmed", "conflict", "rejected", "retry"]),
+    duplicate=st.booleans(),
+    sequence=st.none() | st.integers(1, 2**53),
+    code=st.none() | st.just("too_large"),
+)
+
+
+@given(st.text(), st.lists(results, max_size=4))
+def test_an_ack_says_what_its_model_says(key: str, said: list[Result]) -> None:
+    text = ack_text("1", ACCOUNT, key, said)
+    modelled = ObservationAck.model_validate_json(text)
+    assert json.loads(text) == json.loads(encode(modelled))
+    assert [each["messageId"] for each in modelled.results] == [
+        each.message_id for each in said
+    ]
 
 
 def test_equal_json_has_one_spelling() -> None:

@@ -19,7 +19,12 @@ from bright_server.errors import (
     StoreInUse,
     StoreUnavailable,
 )
-from bright_server.messages import ConversationKey, Grant, ObservedMessage
+from bright_server.messages import (
+    ConversationKey,
+    Grant,
+    ObservedMessage,
+    ObservedMessages,
+)
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import lock
 from bright_server.writer.link import WriterLink, linked
@@ -60,12 +65,13 @@ async def link(
 def batch(grant: Grant, *numbers: int) -> ObservedBatch:
     messages = [
         ObservedMessage(
-            str(number), str(number), "2", "inbound", number, "text", "hi",
+            str(number), "2", "inbound", number, "text", "hi",
             None, None, None, None,
         )
         for number in numbers
     ]  # fmt: skip
-    return ObservedBatch(grant, ConversationKey(ACCOUNT, CONVERSATION), 1, messages)
+    key = ConversationKey(ACCOUNT, CONVERSATION)
+    return ObservedBatch(grant, key, 1, ObservedMessages.of(messages))
 
 
 def stored_ids(database: Path) -> list[str]:
@@ -104,7 +110,7 @@ async def test_what_has_its_outcome_is_on_disk(
 ) -> None:
     outcome = await link.submit(batch(grant, 1, 2, 1), 100)
     assert isinstance(outcome, BatchCommitted)
-    assert (outcome.new, outcome.duplicates) == (2, 1)
+    assert (outcome.new, outcome.repeats) == (2, frozenset({2}))
     assert stored_ids(settings.database) == ["1", "2"]
     assert [report.messages for report in reports.groups] == [3]
 

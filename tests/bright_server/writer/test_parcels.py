@@ -14,8 +14,6 @@ from bright_server.commit.contract import (
     Claim,
     ClaimProven,
     ClaimUnproven,
-    CommittedMessage,
-    ConflictingMessage,
     Denied,
     Discovery,
     DiscoveryStored,
@@ -35,7 +33,7 @@ from bright_server.messages import (
     DiscoveredConversation,
     Grant,
     ObservedMessage,
-    Position,
+    ObservedMessages,
 )
 from bright_server.writer.parcels import (
     GroupDone,
@@ -51,7 +49,7 @@ GRANT = Grant(BindingId("binding"), 3, frozenset({"1", "2"}))
 KEY = ConversationKey("1", "1-2#11011@icbu")
 ANCHOR = Anchor(KEY, "1750000000000", 5)
 MESSAGE = ObservedMessage(
-    "key", "1750000000000", "2", "inbound", 7, "text", "样品 👍", None, None, None, None
+    "1750000000000", "2", "inbound", 7, "text", "样品 👍", None, None, None, None
 )
 
 WORK: list[Work] = [
@@ -59,17 +57,13 @@ WORK: list[Work] = [
     Progress(GRANT, KEY, "null", True, None, 2),
     Claim(GRANT, KEY, "1750000000000", 7),
     Probe(4),
+    ObservedBatch(GRANT, KEY, 11, ObservedMessages.of([MESSAGE])),
+    ObservedBatch(
+        GRANT, KEY, 11, ObservedMessages.of([MESSAGE, MESSAGE._replace(raw="{}")])
+    ),
 ]
 OUTCOMES: list[Outcome] = [
-    BatchCommitted(
-        [
-            CommittedMessage(Position(9), 4, duplicate=False),
-            ConflictingMessage(2),
-            CommittedMessage(Position(1), 1, duplicate=True),
-        ],
-        new=1,
-        conflicts=1,
-    ),
+    BatchCommitted([4, 2, 1], repeats=frozenset({2}), conflicts=frozenset({1})),
     DiscoveryStored([None, ANCHOR]),
     ProgressStored(),
     ClaimProven(ANCHOR, moved=True),
@@ -88,21 +82,6 @@ def only(parcel: bytes) -> object:
 @pytest.mark.parametrize("work", WORK, ids=lambda work: type(work).__name__)
 def test_work_comes_out_as_it_went_in(work: Work) -> None:
     assert unpack_work(only(pack_work(7, work))) == (7, work)
-
-
-def test_a_batch_comes_out_without_its_candidates_keys_alone() -> None:
-    batch = ObservedBatch(GRANT, KEY, 11, [MESSAGE, MESSAGE._replace(raw="{}")])
-    ticket, unpacked = unpack_work(only(pack_work(8, batch)))
-    assert ticket == 8
-    assert isinstance(unpacked, ObservedBatch)
-    assert (unpacked.grant, unpacked.conversation, unpacked.received_at_ms) == (
-        GRANT,
-        KEY,
-        11,
-    )
-    assert unpacked.messages == [
-        message._replace(candidate_key="") for message in batch.messages
-    ]
 
 
 def test_a_group_comes_out_as_it_went_in() -> None:

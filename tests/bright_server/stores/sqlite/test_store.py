@@ -7,7 +7,6 @@ from typing import Any
 from bright_server.authorization.contract import Standing
 from bright_server.commit.contract import (
     BatchCommitted,
-    ConflictingMessage,
     Denied,
     NotStored,
 )
@@ -26,9 +25,9 @@ from tests.bright_server.stores.sqlite.works import (
     batch,
     claim,
     observed,
-    outcomes,
     records,
     sequences,
+    told,
 )
 
 
@@ -103,7 +102,7 @@ async def test_ids_are_known_again_in_any_order_of_arrival(
         [batch(grant, *map(observed, (90, 20, 10, 99, 50, 5, 30)))]
     )
 
-    duplicates = [each.duplicate for each in outcomes(outcome) if len(each) == 3]
+    duplicates = [kind == "repeat" for kind, _ in told(outcome)]
     assert duplicates == [True, False, True, False, True, False, True]
 
 
@@ -137,8 +136,8 @@ async def test_the_same_scope_with_other_content_is_a_conflict_and_the_first_sta
     (after,) = await store.commit_group([batch(grant, *others)])
     await store.commit_group([batch(grant, *others)])
 
-    assert outcomes(inside)[1] == ConflictingMessage(1)
-    assert outcomes(after) == [ConflictingMessage(1)] * len(others)
+    assert told(inside)[1] == ("conflict", 1)
+    assert told(after) == [("conflict", 1)] * len(others)
     assert [each["text"] for each in records(settings, "message")] == ["text 1"]
     kept = records(settings, "conflict")
     assert len(kept) == len(changes), "each difference is kept once"
@@ -149,7 +148,7 @@ async def test_the_same_scope_with_other_content_is_a_conflict_and_the_first_sta
 async def test_ot_03_raw_and_the_candidates_key_are_no_part_of_the_identity(
     store: SqliteStore, grant: Grant
 ) -> None:
-    again = observed(1, raw='{"seen":"elsewhere"}', candidate_key="another device's")
+    again = observed(1, raw='{"seen":"elsewhere"}')
 
     await store.commit_group([batch(grant, observed(1))])
     (outcome,) = await store.commit_group([batch(grant, again)])

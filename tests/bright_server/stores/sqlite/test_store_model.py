@@ -13,17 +13,15 @@ from hypothesis import strategies as st
 from bright_server.authorization.embedded import issue_binding
 from bright_server.commit.contract import (
     BatchCommitted,
-    CommittedMessage,
-    MessageOutcome,
     ObservedBatch,
 )
-from bright_server.messages import ConversationKey, Grant
+from bright_server.messages import ConversationKey, Grant, ObservedMessages
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import opened
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
-from tests.bright_server.stores.sqlite.works import observed
+from tests.bright_server.stores.sqlite.works import observed, told
 
 # (conversation, [(message, content)]): few of each, so that all kinds of repeats come.
 batches = st.tuples(
@@ -53,24 +51,18 @@ class Model:
                 continue
             first, sequence = self.first[scope]
             if first == content:
-                expected.append(("duplicate", sequence))
+                expected.append(("repeat", sequence))
             else:
                 self.conflicts.add((*scope, content))
                 expected.append(("conflict", sequence))
         return expected
 
 
-def in_short(outcome: MessageOutcome) -> tuple[str, int]:
-    if isinstance(outcome, CommittedMessage):
-        return ("duplicate" if outcome.duplicate else "new", outcome.sequence)
-    return ("conflict", outcome.first_sequence)
-
-
 def work(grant: Grant, batch: Batch) -> ObservedBatch:
     conversation, messages = batch
     key = ConversationKey(ACCOUNT, f"conversation-{conversation}")
     rows = [observed(number, f"content {content}") for number, content in messages]
-    return ObservedBatch(grant, key, 1, rows)
+    return ObservedBatch(grant, key, 1, ObservedMessages.of(rows))
 
 
 async def check(settings: Settings, given_groups: list[list[Batch]]) -> None:
@@ -84,11 +76,11 @@ async def check(settings: Settings, given_groups: list[list[Batch]]) -> None:
                 for batch, outcome in zip(group, outcomes, strict=True):
                     assert isinstance(outcome, BatchCommitted)
                     expected = model.expect(batch)
-                    assert [in_short(each) for each in outcome.outcomes] == expected
+                    assert told(outcome) == expected
                     kinds = [kind for kind, _ in expected]
                     assert outcome.new == kinds.count("new")
-                    assert outcome.duplicates == kinds.count("duplicate")
-                    assert outcome.conflicts == kinds.count("conflict")
+                    assert len(outcome.repeats) == kinds.count("repeat")
+                    assert len(outcome.conflicts) == kinds.count("conflict")
     records = list(dump(settings.database))
     messages = [each for each in records if each["type"] == "message"]
     assert [each["position"] for each in messages] == [*range(1, len(model.first) + 1)]

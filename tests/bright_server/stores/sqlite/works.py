@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from bright_server.commit.contract import (
     BatchCommitted,
     Claim,
-    CommittedMessage,
-    ConflictingMessage,
     ObservedBatch,
     Outcome,
 )
@@ -17,6 +14,7 @@ from bright_server.messages import (
     ConversationKey,
     Grant,
     ObservedMessage,
+    ObservedMessages,
 )
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.dump import dump
@@ -30,7 +28,6 @@ def observed(
     number: int, text: str | None = None, **changes: object
 ) -> ObservedMessage:
     fields: dict[str, Any] = {
-        "candidate_key": f"key-{number}",
         "message_id": str(FIRST_ID + number),
         "sender_id": "3500000000002",
         "direction": "inbound",
@@ -48,24 +45,35 @@ def observed(
 def batch(
     grant: Grant, *messages: ObservedMessage, key: ConversationKey = KEY
 ) -> ObservedBatch:
-    return ObservedBatch(grant, key, FIRST_ID + 1_000_000, messages)
+    columns = ObservedMessages.of(messages)
+    return ObservedBatch(grant, key, FIRST_ID + 1_000_000, columns)
 
 
 def claim(grant: Grant, number: int, key: ConversationKey = KEY) -> Claim:
     return Claim(grant, key, str(FIRST_ID + number), FIRST_ID + number)
 
 
-def outcomes(outcome: Outcome) -> Sequence[CommittedMessage | ConflictingMessage]:
+def told(outcome: Outcome) -> list[tuple[str, int]]:
+    """What became of each message of a batch, and the sequence it was told."""
     assert isinstance(outcome, BatchCommitted)
-    return outcome.outcomes
+    return [
+        (
+            "conflict"
+            if index in outcome.conflicts
+            else "repeat"
+            if index in outcome.repeats
+            else "new",
+            sequence,
+        )
+        for index, sequence in enumerate(outcome.sequences)
+    ]
 
 
 def sequences(outcome: Outcome) -> list[tuple[int, bool]]:
-    found = []
-    for each in outcomes(outcome):
-        assert isinstance(each, CommittedMessage)
-        found.append((each.sequence, each.duplicate))
-    return found
+    """The sequence of each message, and whether it was there already."""
+    found = told(outcome)
+    assert "conflict" not in {kind for kind, _ in found}
+    return [(sequence, kind == "repeat") for kind, sequence in found]
 
 
 def records(settings: Settings, kind: str) -> list[dict[str, Any]]:
