@@ -42,7 +42,10 @@ const ESCAPED = new RegExp(
  * @returns {string} with the values of the page's secrets replaced
  */
 export function redactText(text) {
-  return text.replace(ASSIGNED, `$1=${REDACTED}`).replace(QUOTED, `$1${REDACTED}`);
+  return text
+    .replace(ASSIGNED, `$1=${REDACTED}`)
+    .replace(QUOTED, `$1${REDACTED}`)
+    .replace(ESCAPED, `$1${REDACTED}`);
 }
 
 /** @param {string} key */
