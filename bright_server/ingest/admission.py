@@ -72,9 +72,10 @@ def _judged(
         return observed((*_plain_values(entry), *_NO_PARTS))
     try:
         parts = _canonical_parts(entry)
+        is_secret = holds_secret(text, parts)
     except (ValueError, RecursionError):  # a number, or a depth, beyond JSON
         return _refusal(entry, "invalid_message")
-    if holds_secret(text, parts):
+    if is_secret:
         return _refusal(entry, "contains_secret")
     return ObservedMessage(
         entry["candidateKey"],
