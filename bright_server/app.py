@@ -21,6 +21,7 @@ from bright_server.ingest.hub import Hub
 from bright_server.operations import echo, health, metrics
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import lock
+from bright_server.stores.sqlite.connection import make_folder
 from bright_server.stores.sqlite.store import SqliteStore, opened
 from bright_server.writer.link import linked
 
@@ -44,7 +45,7 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
         SchemaRefused: the file is not for this server.
         StoreUnavailable: the file cannot be opened.
     """
-    settings.database.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(settings.database)
     counted = metrics.Metrics()
     with lock.held(settings.database, settings.lock_patience_seconds) as descriptor:
         async with (

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from bright_server import app
 from bright_server.authorization.contract import Binding
@@ -28,9 +29,10 @@ from bright_server.clock import SystemClock
 from bright_server.errors import BrightError, ConfigurationError, StoreMissing
 from bright_server.messages import BindingId
 from bright_server.settings import Settings
+from bright_server.stores.sqlite.connection import make_folder
 from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import bindings_opened
-from bright_server.wire.codec import compact_json
+from bright_server.wire.codec import compact_json, is_identifier, unstorable_path
 from bright_server.wire.contract import contract_text
 
 # argparse has no public name for what add_subparsers() returns.
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Run = parsed.run
     try:
         return run(parsed)
-    except (BrightError, ValidationError) as error:
+    except (BrightError, ValidationError, SettingsError) as error:
         print(f"bright: {_in_words(error)}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever read the output has had enough
@@ -233,8 +235,9 @@ def _create_binding(parsed: argparse.Namespace) -> int:
                 bindings, parsed.account, parsed.label, clock.now_ms()
             )
 
+    _check_texts(parsed)
     database = _settings(parsed).database
-    database.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(database)
     issued = asyncio.run(create())
     facts = _binding_facts(issued.binding)
     if parsed.json:
@@ -243,6 +246,18 @@ def _create_binding(parsed: argparse.Namespace) -> int:
         print(f"binding {issued.binding.binding_id} for {', '.join(parsed.account)}")
         print(f"token   {issued.token}   (shown this once)")
     return 0
+
+
+def _check_texts(parsed: argparse.Namespace) -> None:
+    """Refuse accounts that no frame can name, and what cannot be stored."""
+    for account in parsed.account:
+        if not is_identifier(account):
+            raise ConfigurationError(
+                f"--account {account!a} is no account's id: give 1 to 256"
+                " characters of valid text"
+            )
+    if unstorable_path({"label": parsed.label}) is not None:
+        raise ConfigurationError("--label is no valid text: give another one")
 
 
 def _list_bindings(parsed: argparse.Namespace) -> int:
@@ -301,9 +316,11 @@ def _print_schema(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _in_words(error: BrightError | ValidationError) -> str:
+def _in_words(error: BrightError | ValidationError | SettingsError) -> str:
     if isinstance(error, BrightError):
         return str(error)
+    if isinstance(error, SettingsError):
+        return f"a setting of the environment is not JSON: {error}"
     first = error.errors(include_url=False, include_input=False)[0]
     name = "_".join(str(part) for part in first["loc"]).upper()
     return f"the setting BRIGHT_{name} cannot be used: {first['msg']}"

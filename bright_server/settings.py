@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
+LogLevel = Annotated[str, Field(pattern="^(?i:debug|info|warning|error|critical)$")]
 
 
 class Settings(BaseSettings):
@@ -25,10 +26,13 @@ class Settings(BaseSettings):
     database: Path = Path("var/bright.db")
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
-    log_level: str = "info"
+    log_level: LogLevel = "info"
     conformance_echo: bool = False
     allowed_extension_ids: tuple[str, ...] = ()
-    """Ids of extensions that may connect; empty: every extension, never a web page."""
+    """Ids of extensions that may connect; empty: every extension, never a web page.
+
+    In the environment a JSON list: `["digglfcnabpjfechgmleddlgdipiilej"]`.
+    """
 
     # One frame, one batch, one message.
     max_frame_bytes: Count = 1_048_576

@@ -12,6 +12,7 @@ from e2e.workers import worker_status
 from extension_harness.browser import Browser
 from extension_harness.rig import ANOMALIES, CANDIDATES, CHECKPOINTS, DATABASE, MESSAGES
 from extension_harness.storage import DatabaseDump, ExtensionStorage
+from extension_harness.traps import Trap
 from extension_harness.waiting import wait_until
 
 PROFILES = "onetalk_contact_profiles"
@@ -154,6 +155,22 @@ def test_what_is_older_than_7_is_cleared_and_nothing_else_is(
     for name in FIVE:
         assert dump.records(name) == (), name
     assert len(dump.records("another_channels_store")) == 1
+
+
+@pytest.mark.parametrize("store", [MESSAGES, PROFILES])
+def test_a_kill_in_mid_upgrade_leaves_the_old_version_whole(
+    browser: Browser, storage: ExtensionStorage, store: str
+) -> None:
+    """Known bugs 52, 59: an upgrade is one transaction; the next start does it all."""
+    made(browser, 6, (*FIVE, "another_channels_store"))
+    before = storage.dump(DATABASE)
+    with browser.worker.trap(Trap.write(store, "clear")) as armed:
+        browser.worker.wake()
+        armed.wait()
+    assert storage.dump(DATABASE) == before
+    dump = opened(browser, storage)
+    check_shape(dump)
+    assert all(dump.records(name) == () for name in FIVE)
 
 
 def test_a_newer_database_is_refused_aloud_and_left_alone(

@@ -25,7 +25,6 @@ from extension_harness.armed_trap import ArmedTrap
 from extension_harness.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
-from extension_harness.storage import DatabaseDump
 from extension_harness.traps import Trap
 from extension_harness.waiting import wait_until
 from extension_harness.worker import STOP_METHODS
@@ -141,8 +140,8 @@ def test_what_was_confirmed_to_the_page_is_on_disk(
 
 
 def test_a_retry_carries_the_first_key(synced: Rig) -> None:
-    """OT-01, known bug 43: killed in mid-send ten times, the id stays the same."""
-    lost = synced.proxy.swallow("observation.ack", count=10)
+    """OT-01, known bug 43: killed in mid-send eight times, the id stays the same."""
+    lost = synced.proxy.swallow("observation.ack", count=8)
     posted = synced.page.post_live(text="sent again and again")
 
     def mine() -> list[Mapping[str, Any]]:
@@ -156,7 +155,7 @@ def test_a_retry_carries_the_first_key(synced: Rig) -> None:
     def sent(times: int) -> bool:
         return len(mine()) >= times
 
-    for turn in range(1, 11):
+    for turn in range(1, 9):
         wait_until(partial(sent, turn), 20, f"send {turn}")
         synced.worker.stop()
         synced.worker.wake()
@@ -164,12 +163,12 @@ def test_a_retry_carries_the_first_key(synced: Rig) -> None:
     synced.proxy.clear()
     prove(synced)
     assert len({json.dumps(each, sort_keys=True) for each in mine()}) == 1
-    assert len(mine()) >= 10
+    assert len(mine()) >= 8
 
 
 @pytest.mark.corpus(seed=32, conversations=6, messages=160)
 def test_at_no_instant_does_a_checkpoint_name_what_is_not_stored(rig: Rig) -> None:
-    """OT-43, OT-44, known bugs 32, 38: data first; what a kill leaves is whole."""
+    """OT-43, OT-44, known bugs 32, 38: data first; what a kill leaves has no hole."""
     rig.configure(**SHORT, historyPageSize=6, maxBatchMessages=5)
     shorten_alarm(rig)
     seed = random.randrange(2**32)  # noqa: S311 - no secret
@@ -178,14 +177,15 @@ def test_at_no_instant_does_a_checkpoint_name_what_is_not_stored(rig: Rig) -> No
     points: list[Callable[[str], Trap]] = [Trap.written, Trap.committed, Trap.write]
     stores = [MESSAGES, CANDIDATES, CHECKPOINTS]
     rig.open_page()
-    for _ in range(20):
+    for _ in range(14):
         trap = choose.choice(points)(choose.choice(stores)).times(choose.randint(1, 12))
         with rig.worker.trap(trap) as armed:
             wait_until(partial(hit_or_complete, armed, rig), 30, f"{trap}", every=0.1)
-        check_whole(rig.extension_store())
+        check_whole(rig)
         if complete(rig):
             break
     prove(rig)
+    assert len(rig.timeline.events("trap.hit")) >= 6, "it was over before the kills"
 
 
 def hit_or_complete(armed: ArmedTrap, rig: Rig) -> bool:
@@ -200,31 +200,29 @@ def complete(rig: Rig) -> bool:
     return len(rows) > 0 and all(row["phase"] == "completed" for row in rows)
 
 
-def check_whole(store: DatabaseDump) -> None:
-    """Hold candidates against messages, and checkpoints against what they stand for."""
+def check_whole(rig: Rig) -> None:
+    """Hold candidates against messages, and checkpoints against what they stand for.
+
+    A checkpoint says how far back the page's history was read: all that the page has
+    since then must be on disk. The stores are read in the order of their names, so that
+    one that goes on meanwhile has the messages of its checkpoints, and more.
+    """
+    store = rig.extension_store()
     if not store.present:
         return
-    messages: dict[str, dict[str, int]] = {}
-    for row in store.records(MESSAGES):
-        messages.setdefault(row["conversationId"], {})[row["messageId"]] = row[
-            "sentAtMs"
-        ]
-    confirmed = {
-        row["messageId"]
-        for row in store.records(CANDIDATES)
-        if row["status"] == "confirmed"
-    }
-    waiting = {
-        (row["conversationId"], row["messageId"]) for row in store.records(CANDIDATES)
-    }
-    facts = {(chat, each) for chat, held in messages.items() for each in held}
-    assert waiting == facts, "a message without a candidate, or the other way about"
+    candidates = {row["messageId"]: row["status"] for row in store.records(CANDIDATES)}
+    messages = {row["messageId"] for row in store.records(MESSAGES)}
+    assert candidates.keys() <= messages, "a candidate without its message"
     for row in store.records(CHECKPOINTS):
-        held = messages.get(row["conversationId"], {})
         for name in ("latestMessageId", "anchorMessageId"):
             if row[name] is not None:
-                assert row[name] in held, f"{name} of {row} is not stored"
-                assert row[name] in confirmed, f"{name} of {row} is not confirmed"
-        if row["nextTimeStamp"] is not None and row["pages"] > 0 and held:
-            # The next page begins where a stored row ends.
-            assert row["nextTimeStamp"] >= min(held.values()), row
+                assert row[name] in messages, f"{name} of {row} is not stored"
+        since = 0 if row["historyComplete"] else row["nextTimeStamp"]
+        if since is None:
+            continue
+        read = {
+            each.message_id
+            for each in rig.page.ledger.expected()
+            if each.conversation_id == row["conversationId"] and each.sent_at_ms > since
+        }
+        assert read <= messages, f"a hole above {row}: {read - messages}"

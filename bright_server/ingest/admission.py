@@ -92,9 +92,10 @@ def _judged(
         return "conversation_mismatch"
     try:
         parts = _canonical_parts(entry)
+        is_secret = holds_secret(entry.text, parts)
     except (ValueError, RecursionError):  # a number, or a depth, beyond JSON
         return "invalid_message"
-    if holds_secret(entry.text, parts):
+    if is_secret:
         return "contains_secret"
     return ObservedMessage(
         entry.message_id,

@@ -31,9 +31,12 @@ _KEYS: Final = "|".join(sorted(map(re.escape, _OBJECT_KEYS), key=len, reverse=Tr
 _PART: Final = re.compile(
     rf"(?:{_KEYS}|Encrypt)(?:=|\\*\"\s*:)(?!\s*\\*\"?\[redacted\])"
 )
+_TEXT_NAMES: Final = "|".join(_TEXT_KEYS)
+# No more than the extension takes out: what it has redacted must never be refused.
 _TEXT: Final = re.compile(
-    rf"(?<![A-Za-z0-9_])(?:{'|'.join(_TEXT_KEYS)})"
-    r"(?:=|\\*\"\s*:\s*\\*\")(?!\[redacted\])[A-Za-z0-9%_+/.-]"
+    rf"(?:(?<![A-Za-z0-9_])(?:{_TEXT_NAMES})="
+    rf"|\"(?:{_TEXT_NAMES})\\*\"[ \t\r\n]*:[ \t\r\n]*\\*\")"
+    r"(?!\[redacted\])[A-Za-z0-9%_+/.-]"
 )
 
 

@@ -30,6 +30,7 @@ _BATCH_TYPE: Final = b'"observation.batch"'
 _HEAD: Final = 200
 
 _REQUEST_ID: Final = TypeAdapter[str](RequestId)
+_IDENTIFIER: Final = TypeAdapter[str](Identifier)
 
 _MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
 # What the server does not know goes nowhere, and is not looked at.
@@ -183,6 +184,15 @@ def unstorable_path(value: object) -> str | None:
         elif isinstance(item, list):
             pending.extend((f"{path}.{i}", part) for i, part in enumerate(item))
     return None
+
+
+def is_identifier(text: str) -> bool:
+    """Say whether a frame can carry this text as an id."""
+    try:
+        _IDENTIFIER.validate_python(text, strict=True)
+    except ValidationError:
+        return False
+    return _is_storable(text)
 
 
 def _is_storable(text: str) -> bool:

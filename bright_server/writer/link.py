@@ -97,9 +97,14 @@ class WriterLink:
     async def run(self) -> None:
         """Keep a writer process running, until cancelled; then end it."""
         while True:
-            await self._run_once()
+            try:
+                await self._run_once()
+            except OSError as error:
+                # Too many files or processes now: what waits must not wait for ever.
+                logger.error("the writer process could not be started: %s", error)  # noqa: TRY400 - the words are enough
+            else:
+                logger.error("the writer process ended by itself; another is started")
             self._deaths_in_a_row += 1
-            logger.error("the writer process ended by itself; another is started")
             if self._deaths_in_a_row >= self._settings.max_writer_deaths:
                 self._give_back("the writer process ended again and again")
             delay = self._settings.writer_restart_seconds * self._deaths_in_a_row

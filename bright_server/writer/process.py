@@ -40,7 +40,7 @@ class Desk(asyncio.Protocol):
         self._outcomes: list[tuple[int, Outcome]] = []
         self._committer: GroupCommitter | None = None
         loop = asyncio.get_running_loop()
-        self.settings: asyncio.Future[Settings] = loop.create_future()
+        self.settings: asyncio.Future[Settings | None] = loop.create_future()
         self.left = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -51,6 +51,10 @@ class Desk(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Learn that the server is gone, whatever the reason."""
         self.left.set()
+        # A server that was killed before its first word must not leave this process
+        # behind, for it holds the database's lock.
+        if not self.settings.done():
+            self.settings.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         """Take settings first, then work."""
@@ -89,6 +93,8 @@ async def write_for(server: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     _, desk = await loop.create_connection(Desk, sock=server)
     settings = await desk.settings
+    if settings is None:
+        return
     clock = SystemClock()
     async with opened(settings, clock) as store:
         committer = GroupCommitter(store, settings, clock, desk)

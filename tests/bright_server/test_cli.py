@@ -104,6 +104,55 @@ def test_a_setting_that_cannot_work_is_named(
     assert "BRIGHT_KEEPALIVE_INTERVAL_SECONDS" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("LOG_LEVEL", "loud"), ("ALLOWED_EXTENSION_IDS", "abc"), ("PORT", "-1")],
+)
+def test_no_setting_makes_a_traceback(
+    name: str,
+    value: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(f"BRIGHT_{name}", value)
+
+    assert run("serve") == 2
+    assert name in capsys.readouterr().err.upper()
+
+
+@pytest.mark.parametrize(
+    "account", ["", "x" * 257, "\udcff", "a\0"], ids=["empty", "long", "cut", "NUL"]
+)
+def test_an_account_that_no_frame_can_name_is_refused(
+    account: str, database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    created = run("binding", "create", f"--database={database}", f"--account={account}")
+
+    assert created == 2
+    assert "--account" in capsys.readouterr().err
+    assert not database.exists()
+
+
+def test_a_label_that_cannot_be_stored_is_refused(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--database={database}"
+
+    assert run("binding", "create", option, "--account=a", "--label=\udcff") == 2
+    assert "--label" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["serve", "binding create --account=a"])
+def test_a_folder_that_cannot_be_made_is_said(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+
+    option = f"--database={tmp_path / 'file' / 'bright.db'}"
+    assert run(*command.split(), option) == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run("--help")

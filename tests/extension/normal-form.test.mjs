@@ -88,3 +88,12 @@ test("equal content has an equal digest, whatever the order of its keys", async 
   assert.equal(await digestOf(left), await digestOf(right));
   assert.notEqual(await digestOf(left), await digestOf({ a: "1", b: left.b }));
 });
+
+test("what is nested too deeply blocks nothing: raw is left out, content is an anomaly", () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`);
+  assert.equal(codeOf({ kind: "unknown", content: deep }), "too_deep");
+  assert.equal(codeOf({ messageId: undefined, content: deep }), "too_deep");
+  const read = readObservation({ ...GOOD, raw: deep }, ASKED);
+  assert.equal(read.fact.messageId, "m");
+  assert.equal("raw" in read, false);
+});

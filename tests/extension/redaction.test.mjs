@@ -15,6 +15,26 @@ test("secrets in a text lose their value and keep their key", () => {
     redactText('{"chatToken" : "x\\"y", "note":"keep"}'),
     '{"chatToken" : "[redacted]", "note":"keep"}',
   );
+  assert.equal(
+    redactText('{"sign":"x\\\\","note":"keep"}'),
+    '{"sign":"[redacted]","note":"keep"}',
+  );
+});
+
+test("JSON inside JSON loses its secrets, however deep its quotes are escaped", () => {
+  const inner = JSON.stringify({ ctoken: "a.b", note: "keep" });
+  for (const text of [
+    JSON.stringify({ ext: inner }),
+    JSON.stringify({ more: JSON.stringify({ ext: inner }) }),
+  ]) {
+    const clean = redactText(text);
+    assert.equal(clean.includes("a.b"), false);
+    assert.equal(clean, text.replace("a.b", "[redacted]"));
+  }
+  assert.equal(
+    redactText('cut off: {"sign":"0f'),
+    'cut off: {"sign":"[redacted]',
+  );
 });
 
 test("words that only end like a secret stay", () => {

@@ -145,6 +145,16 @@ def translated(doing: str) -> Iterator[None]:
         raise StoreUnavailable(doing, str(error)) from error
 
 
+def make_folder(database: Path) -> None:
+    """Make the folder of a database's file, where there is none.
+
+    Raises:
+        StoreUnavailable: it cannot be made.
+    """
+    with translated(f"make the folder of {database}"):
+        database.parent.mkdir(parents=True, exist_ok=True)
+
+
 def is_busy(error: BaseException | None) -> bool:
     """Say whether another process held the database's lock."""
     return isinstance(error, sqlite3.OperationalError) and (

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from bright_server.errors import StoreInUse
+from bright_server.stores.sqlite.connection import translated
 
 _STEP_SECONDS: Final = 0.05
 
@@ -30,11 +31,13 @@ def held(database: Path, patience_seconds: float = 0) -> Iterator[int]:
 
     Raises:
         StoreInUse: another process holds it, and did not let go in time.
+        StoreUnavailable: the lock file cannot be made.
     """
     # The real file, so that a link to a database is the same database.
     real = database.resolve()
     path = real.with_name(real.name + ".lock")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with translated(f"lock {database}"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if not _taken(descriptor, time.monotonic() + patience_seconds):
             holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()

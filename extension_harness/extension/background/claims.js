@@ -2,7 +2,7 @@
 // history is at its end and everything valid is confirmed; only an anchor that matches it
 // exactly completes the conversation. A socket that took the claim proves nothing.
 
-import { conversationKey } from "../shared/keys.js";
+import { conversationKey, messageKey } from "../shared/keys.js";
 import {
   checkpointsOf,
   readBootstraps,
@@ -10,7 +10,7 @@ import {
 } from "../store/checkpoints.js";
 import { done } from "../store/database.js";
 import { reoffer, stillPending } from "../store/deliveries.js";
-import { CANDIDATES, CHECKPOINTS } from "../store/steps.js";
+import { CANDIDATES, CHECKPOINTS, MESSAGES } from "../store/steps.js";
 
 /** Conversations told in one frame. */
 const DISCOVERY_CHUNK = 200;
@@ -23,6 +23,8 @@ export class Claims {
   #sent = new Map();
   /** @type {Set<string>} conversations offered again on this connection */
   #offered = new Set();
+  /** @type {Set<string>} conversations found behind on this connection */
+  #behind = new Set();
   #parts;
 
   /**
@@ -33,6 +35,8 @@ export class Claims {
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {(channelAccountId: string) => void} parts.reoffered candidates of the account
    *     are pending again
+   * @param {(channelAccountId: string) => void} parts.behind a history has to be walked
+   *     again
    * @param {(checkpoint: CheckpointRecord) => void} parts.completed
    */
   constructor(parts) {
@@ -43,6 +47,7 @@ export class Claims {
   reset() {
     this.#sent.clear();
     this.#offered.clear();
+    this.#behind.clear();
   }
 
   /**
@@ -116,18 +121,44 @@ export class Claims {
     for (const anchor of anchors) {
       const { channelAccountId, conversationId, latestMessageId } = anchor;
       const key = conversationKey(channelAccountId, conversationId);
-      const isAnswer = this.#sent.get(key)?.latestMessageId === latestMessageId;
+      const claimed = this.#sent.get(key)?.latestMessageId;
+      const isAnswer = claimed === latestMessageId;
       if (isAnswer) this.#sent.delete(key);
       const checkpoint = await complete(this.#parts.database, anchor);
       if (checkpoint !== null) this.#parts.completed(checkpoint);
       // Facts came between the claim and its answer: as soon as they are confirmed, again.
       else if (isAnswer) await this.consider(channelAccountId, conversationId);
+      else if (claimed !== undefined) await this.#fallBehind(anchor);
     }
   }
 
   /**
+   * Another device has proven a message that this one has never seen: no claim of this
+   * side can match that anchor, so the history is walked again, once on a connection.
+   *
+   * @param {Anchor} anchor
+   * @returns {Promise<boolean>} false: the anchor's message is known here
+   */
+  async #fallBehind(anchor) {
+    const { channelAccountId, conversationId } = anchor;
+    const key = conversationKey(channelAccountId, conversationId);
+    if (!(await isUnknown(this.#parts.database, anchor))) return false;
+    if (this.#behind.has(key)) return true;
+    this.#behind.add(key);
+    const marked = await updateCheckpoint(
+      this.#parts.database,
+      channelAccountId,
+      conversationId,
+      (seen) => (seen.historyComplete ? { ...seen, isBehind: true } : null),
+    );
+    if (marked !== null) this.#parts.behind(channelAccountId);
+    return true;
+  }
+
+  /**
    * Takes what Bright knows of discovered conversations: where it misses the anchor that
-   * this side has as proven, the conversation's facts go again.
+   * this side has as proven, the conversation's facts go again; where it has one that was
+   * never seen here, the history is walked again.
    *
    * @param {string} channelAccountId
    * @param {{conversationId: string, anchor: {latestMessageId: string} | null}[]} known
@@ -146,9 +177,16 @@ export class Claims {
     for (const [index, checkpoint] of checkpoints.entries()) {
       if (checkpoint?.phase !== "completed") continue;
       const anchor = known[index].anchor?.latestMessageId ?? null;
-      if (anchor !== checkpoint.latestMessageId) {
-        await this.offerAgain(channelAccountId, checkpoint.conversationId);
-      }
+      if (anchor === checkpoint.latestMessageId) continue;
+      const { conversationId } = checkpoint;
+      const isBehind =
+        anchor !== null &&
+        (await this.#fallBehind({
+          channelAccountId,
+          conversationId,
+          latestMessageId: anchor,
+        }));
+      if (!isBehind) await this.offerAgain(channelAccountId, conversationId);
     }
   }
 
@@ -233,6 +271,20 @@ function claimable(database, channelAccountId, conversationId) {
     }
     const pending = await stillPending(transaction, channelAccountId, conversationId);
     return pending === 0 ? checkpoint : null;
+  });
+}
+
+/**
+ * @param {import("../store/database.js").Database} database
+ * @param {Anchor} anchor
+ * @returns {Promise<boolean>} its message was never seen here
+ */
+function isUnknown(database, anchor) {
+  const { channelAccountId, conversationId, latestMessageId } = anchor;
+  const key = messageKey(channelAccountId, conversationId, latestMessageId);
+  return database.read([MESSAGES], async (transaction) => {
+    const found = await done(transaction.objectStore(MESSAGES).getKey(key));
+    return found === undefined;
   });
 }
 

@@ -8,6 +8,8 @@ export class Presence {
   /** @type {number | undefined} */
   #idleTimer;
   #isSettling = false;
+  /** What was looked at may be old: work came, or somebody else asked meanwhile. */
+  #again = false;
   #parts;
 
   /**
@@ -27,6 +29,11 @@ export class Presence {
 
   /** There is work: connect, and be woken if this worker dies before it is done. */
   busy() {
+    this.#again = true;
+    this.#stay();
+  }
+
+  #stay() {
     const { browser, clock, connection, guard } = this.#parts;
     clock.cancel(this.#idleTimer);
     this.#idleTimer = undefined;
@@ -36,19 +43,24 @@ export class Presence {
 
   /** Looks whether there is work left, and acts on it. */
   async settle() {
+    this.#again = true;
     if (this.#isSettling) return;
     this.#isSettling = true;
     try {
-      const { clock, pages, settings, sync } = this.#parts;
-      const { connectWhilePageOpen, idleGraceMs } = settings();
-      const isWatching = connectWhilePageOpen && pages.isAnyOpen;
-      if (isWatching || sync.hasWork || (await this.#isUnfinished())) {
-        return this.busy();
+      while (this.#again) {
+        this.#again = false;
+        if (this.#isWatching() || (await this.#isUnfinished())) return this.#stay();
       }
-      this.#idleTimer ??= clock.after(() => this.#rest(), idleGraceMs);
+      const { clock, settings } = this.#parts;
+      this.#idleTimer ??= clock.after(() => this.#rest(), settings().idleGraceMs);
     } finally {
       this.#isSettling = false;
     }
+  }
+
+  #isWatching() {
+    const { pages, settings, sync } = this.#parts;
+    return (settings().connectWhilePageOpen && pages.isAnyOpen) || sync.hasWork;
   }
 
   #rest() {

@@ -91,6 +91,7 @@ export class Background {
     now: CLOCK.now,
     settings: () => this.#stored.settings,
     reoffered: () => this.#uplink.wake(),
+    behind: (account) => this.#sync.wake(account),
     completed: (checkpoint) => {
       if (needsWalk(checkpoint)) this.#sync.wake(checkpoint.channelAccountId);
       this.#guard(this.#presence.settle());

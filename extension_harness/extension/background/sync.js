@@ -114,7 +114,7 @@ export class Sync {
   }
 
   /**
-   * The conversations whose history has to be walked, the latest active first.
+   * The conversations whose history has to be walked, in `walkOrder`.
    *
    * @param {string} account
    * @returns {Promise<string[]>}
@@ -126,9 +126,7 @@ export class Sync {
       found.push(...page.filter(needsWalk));
       if (found.length >= MAX_ROUND) break;
     }
-    found.sort((left, right) => {
-      return (right.latestMessageAtMs ?? 0) - (left.latestMessageAtMs ?? 0);
-    });
+    found.sort(walkOrder);
     return found.map((checkpoint) => checkpoint.conversationId);
   }
 
@@ -153,7 +151,7 @@ export class Sync {
       const page = await this.#ask(account, conversationId, position);
       if (page === null) return false;
       if (isLie(page, position, checkpoint)) {
-        await this.#note(account, conversationId, "page_empty");
+        await this.#failed(account, conversationId, "page_empty");
         return false;
       }
       const next = await this.#take(account, conversationId, position, page);
@@ -180,6 +178,7 @@ export class Sync {
       return {
         ...before,
         scannedActivityMs,
+        isBehind: false,
         phase: "paging",
         syncMode: isIncrement ? "incremental" : "full",
         anchorState: isIncrement ? "awaiting" : "none",
@@ -218,8 +217,18 @@ export class Sync {
         trouble = describeError(error);
       }
     }
-    await this.#note(account, conversationId, trouble?.code ?? "page_failed");
+    await this.#failed(account, conversationId, trouble?.code ?? "page_failed");
     return null;
+  }
+
+  /**
+   * @param {string} account
+   * @param {string} conversationId
+   * @param {string} result
+   */
+  #failed(account, conversationId, result) {
+    const failedAtMs = this.#parts.clock.now();
+    return this.#note(account, conversationId, result, { failedAtMs });
   }
 
   /**
@@ -228,11 +237,13 @@ export class Sync {
    * @param {string} account
    * @param {string} conversationId
    * @param {string} result
+   * @param {{failedAtMs?: number}} [more]
    */
-  #note(account, conversationId, result) {
+  #note(account, conversationId, result, more = {}) {
     const { database } = this.#parts;
     return updateCheckpoint(database, account, conversationId, (before) => ({
       ...before,
+      ...more,
       result,
     }));
   }
@@ -307,6 +318,24 @@ export class Sync {
 }
 
 /**
+ * The latest active first; but whoever failed stands behind all that did not, the one that
+ * failed last at the end: a few that fail every time must not keep the others waiting.
+ *
+ * @param {CheckpointRecord} left
+ * @param {CheckpointRecord} right
+ * @returns {number} as for `sort`
+ */
+export function walkOrder(left, right) {
+  const failed = failedAt(left) - failedAt(right);
+  return failed || (right.latestMessageAtMs ?? 0) - (left.latestMessageAtMs ?? 0);
+}
+
+/** @param {CheckpointRecord} checkpoint */
+function failedAt({ result, failedAtMs }) {
+  return result === null ? 0 : (failedAtMs ?? 0);
+}
+
+/**
  * @param {CheckpointRecord} checkpoint
  * @returns {boolean} its history is not walked to the end, or something happened since
  */
@@ -317,6 +346,7 @@ export function needsWalk(checkpoint) {
     const isStuck = checkpoint.result === "history_cursor_stuck";
     return !isStuck || activity > (checkpoint.scannedActivityMs ?? 0);
   }
+  if (checkpoint.isBehind === true) return true;
   const isSettled =
     checkpoint.phase === "completed" || checkpoint.latestMessageId === null;
   const covered = Math.max(

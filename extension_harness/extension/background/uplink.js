@@ -20,6 +20,7 @@ const BUFFER_LOOK_MS = 50;
 /** @typedef {import("../shared/frames.js").ObservationAck} ObservationAck */
 /** @typedef {import("../shared/frames.js").WsError} WsError */
 /** @typedef {import("../shared/records.js").CandidateRecord} CandidateRecord */
+/** @typedef {import("../shared/records.js").MessageRecord} MessageRecord */
 /** @typedef {import("../store/deliveries.js").Applied} Applied */
 
 /**
@@ -197,6 +198,10 @@ export class Uplink {
       const pending = await nextPending(database, account, conversation, most);
       const checkpoint = await readCheckpoint(database, account, conversation);
       if (!this.#open || pending.length === 0) return;
+      const empty = pending.find((each) => each.message === undefined);
+      if (empty !== undefined) {
+        return await this.#park(empty.candidate, "message_missing");
+      }
       const envelope = {
         type: "observation.batch",
         requestId,
@@ -207,7 +212,7 @@ export class Uplink {
       };
       const messages = pending.map(({ candidate, message }) => ({
         part: candidate,
-        wire: wireMessage(candidate, message),
+        wire: wireMessage(candidate, /** @type {MessageRecord} */ (message)),
       }));
       const packed = packBatch(messages, envelope, limits.maxFrameBytes);
       if (packed.tooLarge !== null)

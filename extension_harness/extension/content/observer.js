@@ -67,12 +67,7 @@
   /** @returns {Promise<boolean>} */
   async function sendNext() {
     try {
-      if (!helloTold && hello !== null) {
-        helloTold = true;
-        const answer = await tellWorker("page.hello", hello);
-        helloTold &&= answer?.known === true;
-        return helloTold;
-      }
+      if (!helloTold && hello !== null) return await greet(hello);
       const answer = await tellWorker("page.observed", queue[0]);
       if (answer?.stored !== true) return false;
       queuedCharacters -= queue[0].length;
@@ -81,6 +76,22 @@
     } catch {
       return false; // the worker died on the way: nothing is known, so it goes again
     }
+  }
+
+  /**
+   * @param {string} body
+   * @returns {Promise<boolean>} false: it has to be told again, also because another
+   *     greeting became due meanwhile
+   */
+  async function greet(body) {
+    helloTold = true;
+    let known = false;
+    try {
+      known = (await tellWorker("page.hello", body))?.known === true;
+    } finally {
+      helloTold &&= known;
+    }
+    return helloTold;
   }
 
   function retryDelay() {

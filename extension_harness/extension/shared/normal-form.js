@@ -7,6 +7,8 @@ const MAX_ID = 256;
 /** An anomaly keeps what was seen, up to this many characters of JSON. */
 const MAX_ANOMALY_JSON = 4_096;
 const LATEST_TIME_MS = 999_999_999_999_999;
+/** Deeper than any card is; what is much deeper, a server's JSON reader does not read. */
+const MAX_DEPTH = 200;
 
 /** @typedef {import("./records.js").Observation} Observation */
 /** @typedef {import("./records.js").MessageContent} MessageContent */
@@ -25,6 +27,7 @@ const LATEST_TIME_MS = 999_999_999_999_999;
  * @returns {ReadFact | ReadAnomaly}
  */
 export function readObservation(observation, asked) {
+  if (isDeep(observation)) return readDeep(observation, asked);
   const clean = redact(observation);
   const code = faultOf(clean, asked);
   if (code !== null) {
@@ -38,6 +41,38 @@ export function readObservation(observation, asked) {
   const raw = clean.raw;
   const read = { fact: contentOf(/** @type {MessageContent} */ (clean)) };
   return isObject(raw) ? { ...read, raw } : read;
+}
+
+/**
+ * What is too deep can neither be compared nor sent: without `raw`, which is no part of
+ * the message, it may be a good one; else it is an anomaly and blocks nothing.
+ *
+ * @param {Observation} observation
+ * @param {{channelAccountId: string, conversationId: string | null}} asked
+ * @returns {ReadFact | ReadAnomaly}
+ */
+function readDeep(observation, asked) {
+  if (observation.raw !== undefined) {
+    return readObservation({ ...observation, raw: undefined }, asked);
+  }
+  const id = observation.messageId;
+  const messageId = typeof id === "string" && id.length <= MAX_ID ? id : null;
+  return { code: "too_deep", messageId, observed: { messageId } };
+}
+
+/**
+ * @param {unknown} root a JSON value
+ * @returns {boolean} it is nested deeper than `MAX_DEPTH`
+ */
+function isDeep(root) {
+  let level = [root];
+  for (let depth = 0; depth <= MAX_DEPTH; depth += 1) {
+    level = level.flatMap((value) =>
+      value !== null && typeof value === "object" ? Object.values(value) : [],
+    );
+    if (level.length === 0) return false;
+  }
+  return true;
 }
 
 /**

@@ -28,8 +28,14 @@ const SECRET_KEYS = new Set([
 const NAMES = TEXT_KEYS.join("|");
 // `key=value`, also as a URL parameter; the value ends where a parameter or a word ends.
 const ASSIGNED = new RegExp(`(?<![A-Za-z0-9_])(${NAMES})=[^\\s&"'<>#;,)}\\\\]+`, "g");
-// `"key":"value"` inside a text.
-const QUOTED = new RegExp(`"(${NAMES})"(\\s*:\\s*)"(?:[^"\\\\]|\\\\.)*"`, "gs");
+// `"key":"value"` inside a text; a text that is cut off ends the value, too.
+const QUOTED = new RegExp(`("(?:${NAMES})\\\\*"\\s*:\\s*")(?:[^"\\\\]|\\\\.)*`, "gs");
+// The same where JSON stands inside JSON: the value ends at a quote with as many backslashes
+// before it as its first.
+const ESCAPED = new RegExp(
+  `("(?:${NAMES})\\\\*"\\s*:\\s*(\\\\+)")(?:(?!(?<!\\\\)\\2").)*`,
+  "gs",
+);
 
 /**
  * @param {string} text
@@ -38,7 +44,8 @@ const QUOTED = new RegExp(`"(${NAMES})"(\\s*:\\s*)"(?:[^"\\\\]|\\\\.)*"`, "gs");
 export function redactText(text) {
   return text
     .replace(ASSIGNED, `$1=${REDACTED}`)
-    .replace(QUOTED, `"$1"$2"${REDACTED}"`);
+    .replace(QUOTED, `$1${REDACTED}`)
+    .replace(ESCAPED, `$1${REDACTED}`);
 }
 
 /** @param {string} key */

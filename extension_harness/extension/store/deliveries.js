@@ -71,7 +71,8 @@ export function pendingConversations(database, channelAccountId, page) {
  * @param {string} channelAccountId
  * @param {string} conversationId
  * @param {number} limit
- * @returns {Promise<{candidate: CandidateRecord, message: MessageRecord}[]>}
+ * @returns {Promise<{candidate: CandidateRecord, message: MessageRecord | undefined}[]>}
+ *     no message: only records that another version wrote can be so
  */
 export function nextPending(database, channelAccountId, conversationId, limit) {
   return database.read([CANDIDATES, MESSAGES], async (transaction) => {
@@ -94,7 +95,7 @@ export function nextPending(database, channelAccountId, conversationId, limit) {
         ),
       })),
     );
-    return pairs.filter((pair) => pair.message !== undefined);
+    return pairs;
   });
 }
 
@@ -234,6 +235,16 @@ async function confirmedIn(transaction, channelAccountId, conversationId, change
 }
 
 /**
+ * A conflict is at Bright, too, with the content that came first: it may be what another
+ * device has anchored, and a claim of anything older would never match.
+ *
+ * @param {CandidateRecord} candidate
+ */
+function isAtBright({ status, code }) {
+  return status === "confirmed" || (status === "anomaly" && code === "conflict");
+}
+
+/**
  * OT-18: only the present newest and the ones just confirmed are compared.
  *
  * @param {CheckpointRecord} before
@@ -243,7 +254,7 @@ async function confirmedIn(transaction, channelAccountId, conversationId, change
 function withLatest(before, changed) {
   const after = { ...before };
   for (const candidate of changed) {
-    if (candidate.status !== "confirmed") continue;
+    if (!isAtBright(candidate)) continue;
     const newest = after.latestCandidateKey;
     if (newest === null || candidateOrder(newest, candidate.candidateKey) < 0) {
       after.latestCandidateKey = candidate.candidateKey;
@@ -300,7 +311,8 @@ export async function oldestPendingSince(database, channelAccountId, among) {
 
 /**
  * Makes confirmed candidates pending again, because the server's store does not have them:
- * of one conversation, or of a whole account. Bounded transactions; running it twice does
+ * of one conversation, or of a whole account. Conflicts too: the content that was first is
+ * gone with the store that had it. Bounded transactions; running it twice does
  * no harm, so a worker that dies on the way starts it again.
  *
  * @param {Database} database
@@ -309,20 +321,37 @@ export async function oldestPendingSince(database, channelAccountId, among) {
  * @returns {Promise<number>} candidates turned
  */
 export async function reoffer(database, channelAccountId, conversationId) {
+  const confirmed = await reofferAll(
+    database,
+    channelAccountId,
+    conversationId,
+    "confirmed",
+  );
+  return (
+    confirmed +
+    (await reofferAll(database, channelAccountId, conversationId, "anomaly"))
+  );
+}
+
+/**
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @param {string | null} conversationId
+ * @param {CandidateStatus} status
+ * @returns {Promise<number>}
+ */
+async function reofferAll(database, channelAccountId, conversationId, status) {
   const [indexName, key] =
     conversationId === null
-      ? ["by_account_status", [channelAccountId, "confirmed"]]
-      : [
-          "by_account_conversation_status",
-          [channelAccountId, conversationId, "confirmed"],
-        ];
+      ? ["by_account_status", [channelAccountId, status]]
+      : ["by_account_conversation_status", [channelAccountId, conversationId, status]];
   let turned = 0;
   for (;;) {
     const step = await database.write(
       [CANDIDATES, CHECKPOINTS],
       async (transaction) => {
         /** @type {CandidateRecord[]} */
-        const confirmed = await firstUnder(
+        const found = await firstUnder(
           transaction,
           CANDIDATES,
           /** @type {string} */ (indexName),
@@ -330,14 +359,16 @@ export async function reoffer(database, channelAccountId, conversationId) {
           REOFFER_STEP,
         );
         const store = transaction.objectStore(CANDIDATES);
-        for (const candidate of confirmed) {
-          store.put({ ...candidate, status: "pending_ack" });
+        for (const candidate of found) {
+          candidate.status = "pending_ack";
+          delete candidate.code;
+          store.put(candidate);
         }
-        const conversations = new Set(confirmed.map((one) => one.conversationId));
+        const conversations = new Set(found.map((one) => one.conversationId));
         for (const conversation of conversations) {
           await changeCheckpoint(transaction, channelAccountId, conversation, unproven);
         }
-        return confirmed.length;
+        return found.length;
       },
     );
     turned += step;

@@ -128,6 +128,20 @@ class TestBatches:
                 assert only_sent(effects)["code"] == "malformed_json"
         assert_serves(opened)
 
+    def test_a_secret_at_any_depth_costs_no_connection(
+        self, opened: ExtensionSession
+    ) -> None:
+        for depth in range(900, 1_000):
+            part = '{"a":' * depth + '{"token":"x"}' + "}" * depth
+            frame = text_of(batch(message(1, content={"a": "part"})))
+
+            answer = only_sent(receive(opened, frame.replace('"part"', part)))
+
+            if answer["type"] == "observation.ack":
+                assert answer["results"][0]["status"] == "rejected"
+            else:
+                assert answer["code"] == "malformed_json"
+
     def test_an_empty_batch_has_an_empty_ack(self, opened: ExtensionSession) -> None:
         assert only_sent(receive(opened, batch()))["results"] == []
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
+import signal
+import socket
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -98,6 +103,17 @@ async def killed(link: WriterLink) -> None:
 
 
 @contextmanager
+def no_files_left() -> Iterator[None]:
+    """Let this process open no further file, so that it starts no other process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
 def write_locked(database: Path) -> Iterator[None]:
     """Hold SQLite's write lock, so that no group can be committed."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
@@ -149,6 +165,36 @@ async def test_work_that_no_process_survives_is_given_back(
             await killed(link)
         assert isinstance(await outcome, NotStored)
     assert isinstance(await link.submit(batch(grant, 2), 10), BatchCommitted)
+
+
+async def test_a_process_that_cannot_be_started_now_is_started_later(
+    link: WriterLink, grant: Grant
+) -> None:
+    process = writer().pid
+    with no_files_left():
+        os.kill(process, signal.SIGKILL)
+        while link.ready.is_set():  # noqa: ASYNC110 - an event tells only of being set
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            assert isinstance(await link.submit(batch(grant, 1), 10), NotStored)
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await link.ready.wait()
+        assert isinstance(await link.submit(batch(grant, 1), 10), BatchCommitted)
+
+
+async def test_a_process_whose_server_died_before_its_first_word_ends() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bright_server.writer.process",
+            str(theirs.fileno()), pass_fds=(theirs.fileno(),),
+        )  # fmt: skip
+    ours.close()
+    try:
+        assert await asyncio.wait_for(process.wait(), DEADLINE_SECONDS) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
 
 
 async def test_more_than_may_wait_is_refused(

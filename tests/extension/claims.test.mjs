@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { Claims } from "../../extension_harness/extension/background/claims.js";
+import { needsWalk } from "../../extension_harness/extension/background/sync.js";
+import {
+  candidateKey,
+  conversationKey,
+  messageKey,
+} from "../../extension_harness/extension/shared/keys.js";
+import { settingsFrom } from "../../extension_harness/extension/shared/settings.js";
+import {
+  applyResults,
+  reoffer,
+} from "../../extension_harness/extension/store/deliveries.js";
+import {
+  CANDIDATES,
+  CHECKPOINTS,
+  MESSAGES,
+} from "../../extension_harness/extension/store/steps.js";
+import { MemoryStore } from "./support/memory-store.mjs";
+
+const ACCOUNT = "1";
+const CONVERSATION = "1-2";
+const SCOPE = { channelAccountId: ACCOUNT, conversationId: CONVERSATION };
+
+let database;
+let claims;
+let sent;
+let told;
+
+beforeEach(() => {
+  database = new MemoryStore();
+  sent = [];
+  told = [];
+  claims = new Claims({
+    database,
+    connection: {
+      welcome: { accounts: [ACCOUNT] },
+      send: (frame) => sent.push(frame),
+    },
+    now: () => 1_000,
+    settings: () => settingsFrom({}),
+    reoffered: () => told.push("reoffered"),
+    behind: () => told.push("behind"),
+    completed: () => told.push("completed"),
+  });
+});
+
+const checkpoint = () => database.all(CHECKPOINTS)[0];
+
+function keep(messageId, status, code) {
+  const sentAtMs = Number(messageId);
+  database.fill(MESSAGES, {
+    ...SCOPE,
+    key: messageKey(ACCOUNT, CONVERSATION, messageId),
+    messageId,
+    sentAtMs,
+  });
+  database.fill(CANDIDATES, {
+    ...SCOPE,
+    candidateKey: candidateKey(ACCOUNT, CONVERSATION, sentAtMs, messageId),
+    messageId,
+    status,
+    ...(code ? { code } : {}),
+  });
+}
+
+function confirmedUpTo(messageId, changes = {}) {
+  keep(messageId, "confirmed");
+  database.fill(CHECKPOINTS, {
+    ...SCOPE,
+    key: conversationKey(ACCOUNT, CONVERSATION),
+    phase: "uploading",
+    syncMode: "full",
+    anchorState: "none",
+    anchorMessageId: null,
+    historyComplete: true,
+    latestMessageId: messageId,
+    latestCandidateKey: candidateKey(
+      ACCOUNT,
+      CONVERSATION,
+      Number(messageId),
+      messageId,
+    ),
+    latestMessageAtMs: 10,
+    scannedActivityMs: 10,
+    completionSent: false,
+    result: null,
+    ...changes,
+  });
+}
+
+const anchor = (latestMessageId) => ({ ...SCOPE, latestMessageId });
+
+test("OT-50: the anchor that matches the claim completes the conversation", async () => {
+  confirmedUpTo("10");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  await claims.anchored([anchor("10")]);
+
+  assert.equal(sent[0].latestMessageId, "10");
+  assert.equal(checkpoint().phase, "completed");
+  assert.deepEqual(told, ["completed"]);
+});
+
+test("a claim that another device's newer anchor answers has the history walked again", async () => {
+  confirmedUpTo("10");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  assert.equal(needsWalk(checkpoint()), false);
+
+  await claims.anchored([anchor("11")]);
+  await claims.anchored([anchor("11")]);
+
+  assert.equal(checkpoint().phase, "uploading");
+  assert.equal(needsWalk(checkpoint()), true);
+  assert.deepEqual(told, ["behind"]);
+});
+
+test("an anchor that answers no claim of ours changes nothing", async () => {
+  confirmedUpTo("10");
+  await claims.anchored([anchor("11")]);
+
+  assert.deepEqual(told, []);
+  assert.equal(needsWalk(checkpoint()), false);
+});
+
+test("a completed conversation that Bright knows more of is walked, not sent again", async () => {
+  confirmedUpTo("10", { phase: "completed", anchorMessageId: "10" });
+  await claims.compare(ACCOUNT, [
+    { conversationId: CONVERSATION, anchor: { latestMessageId: "11" } },
+  ]);
+
+  assert.deepEqual(told, ["behind"]);
+  assert.equal(needsWalk(checkpoint()), true);
+  assert.equal(database.all(CANDIDATES)[0].status, "confirmed");
+});
+
+test("a completed conversation that Bright has lost, or an older state of, goes again", async () => {
+  for (const known of [null, { latestMessageId: "9" }]) {
+    keep("9", "confirmed");
+    confirmedUpTo("10", { phase: "completed", anchorMessageId: "10" });
+    claims.reset();
+    await claims.compare(ACCOUNT, [
+      { conversationId: CONVERSATION, anchor: known },
+    ]);
+
+    assert.equal(told.pop(), "reoffered");
+    const states = database.all(CANDIDATES).map((each) => each.status);
+    assert.deepEqual(states, ["pending_ack", "pending_ack"]);
+  }
+});
+
+test("a newest message in conflict is claimed, for Bright has it", async () => {
+  confirmedUpTo("10");
+  keep("11", "pending_ack");
+  const result = { candidateKey: null, messageId: "11", status: "conflict" };
+  await applyResults(database, ACCOUNT, CONVERSATION, [result], 1);
+  await claims.consider(ACCOUNT, CONVERSATION);
+  await claims.anchored([anchor("11")]);
+
+  assert.equal(sent[0].latestMessageId, "11");
+  assert.equal(checkpoint().phase, "completed");
+});
+
+test("a newest message that was rejected is not claimed, and holds nothing up", async () => {
+  confirmedUpTo("10");
+  keep("11", "pending_ack");
+  const result = { candidateKey: null, messageId: "11", status: "rejected" };
+  await applyResults(database, ACCOUNT, CONVERSATION, [result], 1);
+  await claims.consider(ACCOUNT, CONVERSATION);
+  await claims.anchored([anchor("10")]);
+
+  assert.equal(checkpoint().phase, "completed");
+});
+
+test("another store gets conflicts again, too, and nothing that was rejected", async () => {
+  confirmedUpTo("10");
+  keep("11", "anomaly", "conflict");
+  keep("12", "rejected", "too_large");
+
+  assert.equal(await reoffer(database, ACCOUNT, null), 2);
+
+  const states = database
+    .all(CANDIDATES)
+    .map(({ status, code }) => [status, code]);
+  assert.deepEqual(states, [
+    ["pending_ack", undefined],
+    ["pending_ack", undefined],
+    ["rejected", "too_large"],
+  ]);
+});

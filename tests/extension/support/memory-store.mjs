@@ -1,0 +1,73 @@
+// Records in memory behind the part of IndexedDB that decisions over few records need: gets,
+// puts, and bounded reads under one index key. What the real one does is tested in Chromium.
+
+import { upgrade } from "../../../extension_harness/extension/store/steps.js";
+
+globalThis.IDBKeyRange ??= { only: (key) => ({ only: key }) };
+
+class Store {
+  records = new Map();
+  #keyPath;
+  #indexes = new Map();
+
+  constructor(keyPath) {
+    this.#keyPath = keyPath;
+  }
+
+  get indexNames() {
+    return { contains: (name) => this.#indexes.has(name) };
+  }
+
+  createIndex = (name, keyPath) => this.#indexes.set(name, keyPath);
+  get = (key) => asked(structuredClone(this.records.get(key)));
+  getKey = (key) => asked(this.records.has(key) ? key : undefined);
+  put = (record) =>
+    asked(this.records.set(record[this.#keyPath], structuredClone(record)));
+
+  index(name) {
+    const under = ({ only }) => {
+      const keyOf = (record) =>
+        [this.#indexes.get(name)].flat().map((path) => record[path]);
+      return [...this.records]
+        .sort(([left], [right]) => (left < right ? -1 : 1))
+        .map(([, record]) => structuredClone(record))
+        .filter((record) => String(keyOf(record)) === String([only].flat()));
+    };
+    return {
+      count: (range) => asked(under(range).length),
+      getAll: (range, limit) => asked(under(range).slice(0, limit)),
+    };
+  }
+}
+
+function asked(result) {
+  const request = { result, error: null };
+  queueMicrotask(() => request.onsuccess?.());
+  return request;
+}
+
+/** Stands where `Database` does; made by the real schema's own steps. */
+export class MemoryStore {
+  #stores = new Map();
+  #transaction = { objectStore: (name) => this.#stores.get(name) };
+
+  constructor() {
+    const database = {
+      objectStoreNames: { contains: (name) => this.#stores.has(name) },
+      createObjectStore: (name, { keyPath }) =>
+        this.#stores.set(name, new Store(keyPath)),
+    };
+    upgrade(database, this.#transaction, 0);
+  }
+
+  read = (_stores, body) => body(this.#transaction);
+  write = this.read;
+
+  fill(name, ...records) {
+    for (const record of records) this.#stores.get(name).put(record);
+  }
+
+  all(name) {
+    return [...this.#stores.get(name).records.values()];
+  }
+}

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { walkOrder } from "../../extension_harness/extension/background/sync.js";
+
+const one = (name, latestMessageAtMs, failedAtMs = 0) => ({
+  name,
+  latestMessageAtMs,
+  failedAtMs,
+  result: failedAtMs === 0 ? null : "page_failed",
+});
+
+test("the latest active conversation is walked first", () => {
+  const found = [one("a", 1), one("b", null), one("c", 3)].sort(walkOrder);
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    ["c", "a", "b"],
+  );
+});
+
+test("conversations that fail every time keep nobody waiting", () => {
+  // Three rounds of three failures each reach all seven.
+  const all = ["a", "b", "c", "d", "e", "f", "g"].map((name, at) =>
+    one(name, 100 - at),
+  );
+  const asked = new Set();
+  for (let now = 1; now <= 9; now += 1) {
+    for (const each of all.toSorted(walkOrder).slice(0, 3)) {
+      asked.add(each.name);
+      Object.assign(each, { result: "page_failed", failedAtMs: now });
+    }
+    if (now === 3) assert.equal(asked.size, all.length);
+  }
+  const failing = all.toSorted(walkOrder).map(({ failedAtMs }) => failedAtMs);
+  assert.deepEqual(failing, failing.toSorted());
+});
