@@ -15,7 +15,7 @@ from bright_server.wire.codec import (
     unstorable_path,
 )
 from bright_server.wire.requests import ObservationBatch
-from tests.bright_server.frames import Frame
+from tests.bright_server.frames import Frame, progress
 from tests.bright_server.ingest.test_session_properties import damaged_frames
 
 # An unknown field is ignored; a NUL in it makes the codec look twice at the rest.
@@ -39,6 +39,14 @@ def read(frame: Frame) -> object:
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_both_ways_of_reading_a_frame_agree(frame: Frame) -> None:
     assert read(frame) == read(frame | SLOWLY)
+
+
+@pytest.mark.parametrize("cursor", [1.5, True, "", {"a": 1}, [1], -1])
+def test_the_path_of_a_field_of_several_types_is_the_fields(cursor: object) -> None:
+    with pytest.raises(FrameRefused) as refused:
+        decode_request(json.dumps(progress(nextTimeStamp=cursor)))
+
+    assert refused.value.path == "nextTimeStamp"
 
 
 def test_equal_json_has_one_spelling() -> None:
