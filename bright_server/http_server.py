@@ -8,9 +8,11 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from bright_server.settings import Settings
@@ -38,6 +40,45 @@ class _Protocol(WebSocketsSansIOProtocol):
         self.loop.call_later(self.close_timeout, self.transport.abort)
 
 
+class _Requests(H11Protocol):
+    """Lets go of a peer that connects and does not ask for anything in time.
+
+    It counts in no limit of ours before its request is whole, and would hold a file
+    descriptor for good.
+    """
+
+    request_deadline = 0.0
+    _overdue: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._await_request()
+
+    def _await_request(self) -> None:
+        self._forget_deadline()
+        self._overdue = self.loop.call_later(self.request_deadline, self._let_go)
+
+    def _forget_deadline(self) -> None:
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
+
+    def _let_go(self) -> None:
+        is_http = self in self.connections  # a WebSocket has left them
+        # There is none before the first request, whatever the base class declares.
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if is_http and (cycle is None or cycle.response_complete):
+            self.transport.abort()
+
+
 def quiet(record: logging.LogRecord) -> bool:
     """Filter uvicorn's log: a peer's broken text is no fault of this program."""
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
@@ -59,6 +100,11 @@ class HttpServer(uvicorn.Server):
         protocol = type(
             "Protocol", (_Protocol,), {"close_timeout": settings.close_deadline_seconds}
         )
+        requests = type(
+            "Requests",
+            (_Requests,),
+            {"request_deadline": settings.request_deadline_seconds},
+        )
         super().__init__(
             uvicorn.Config(
                 application,
@@ -67,7 +113,7 @@ class HttpServer(uvicorn.Server):
                 ws_per_message_deflate=False,
                 ws_ping_interval=settings.ping_interval_seconds,
                 ws_ping_timeout=settings.ping_timeout_seconds,
-                http="h11",
+                http=requests,
                 lifespan="off",
                 access_log=False,
                 log_config=None,

@@ -52,6 +52,8 @@ class Settings(BaseSettings):
     ping_interval_seconds: Seconds = 20
     ping_timeout_seconds: Seconds = 20
     close_deadline_seconds: Seconds = 3
+    request_deadline_seconds: Seconds = 10
+    """For a whole request after connecting, or after the last answer."""
 
     # All connections together.
     max_connections: Count = 1_000

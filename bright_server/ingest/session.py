@@ -9,6 +9,7 @@ States: waiting for `hello` → asking the authority → open → closed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from itertools import count
 
@@ -97,6 +98,11 @@ class ExtensionSession:
         self._tickets = count(1)
 
     # What the endpoint may want to know.
+
+    @property
+    def pages(self) -> Mapping[str, str]:
+        """Return the route of each registered page, those told of last at the end."""
+        return self._pages
 
     @property
     def grant(self) -> Grant | None:
@@ -332,10 +338,11 @@ class ExtensionSession:
         return ticket
 
     def _register(self, frame: PageRegister) -> list[Effect]:
-        known = frame.page_id in self._pages
-        if not known and len(self._pages) >= self._settings.max_registered_pages:
-            message = f"{len(self._pages)} pages are registered, no more are taken"
-            return _refuse("overloaded", message, None, frame.request_id)
+        # No frame says that a page is closed, and each reload makes a new one: the one
+        # that has been told of least lately goes.
+        self._pages.pop(frame.page_id, None)
+        while len(self._pages) >= self._settings.max_registered_pages:
+            del self._pages[next(iter(self._pages))]
         self._pages[frame.page_id] = frame.route
         registered = answers.PageRegistered(
             request_id=frame.request_id, page_id=frame.page_id

@@ -45,6 +45,9 @@ _MODELS: Final[dict[str, type[Frame]]] = {
     "sync.complete": requests.SyncComplete,
 }
 
+# What pydantic adds to the path of a field that may be of several types.
+_UNION_LABELS: Final = frozenset({"constrained-int", "constrained-str"})
+
 # Frames of the other role, and frames that only a server sends: known words in the
 # wrong mouth (OT-64).
 _WRONG_ROLE: Final = frozenset(
@@ -228,7 +231,8 @@ def _validated(
         frame = model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join((*at, *(str(part) for part in first["loc"])))
+        loc = (str(part) for part in first["loc"] if part not in _UNION_LABELS)
+        path = ".".join((*at, *loc))
         message = first["msg"]
     else:
         # Only what the model knows goes anywhere; messages are judged one by one.

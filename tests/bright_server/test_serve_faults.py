@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,21 @@ async def test_sigterm_while_the_database_is_locked_still_ends_in_time(
         assert "Traceback" not in said
         assert await extension.close_code() == 1012
     assert await dumped(database, "message") == []
+
+
+async def test_a_peer_that_asks_for_nothing_is_let_go(
+    database: Path, token: str
+) -> None:
+    async with serving(database, request_deadline_seconds=0.5) as server:
+        async with server.extension() as extension:
+            await extension.greet(token)
+            host, port = server.address.split(":")
+            for beginning in (b"", b"GET /livez HTTP/1.1\r\nHo"):
+                reader, writer = await asyncio.open_connection(host, int(port))
+                writer.write(beginning)
+                with suppress(ConnectionResetError):
+                    assert await asyncio.wait_for(reader.read(), 10) == b""
+                writer.close()
+
+            assert (await extension.ask(heartbeat()))["type"] == "heartbeat.ack"
+        assert (await server.get("/livez"))[0] == 200

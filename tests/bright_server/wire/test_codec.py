@@ -21,7 +21,14 @@ from bright_server.wire.codec import (
     encode,
     unstorable_path,
 )
-from tests.bright_server.frames import ACCOUNT, FIRST_ID, Frame, batch, message
+from tests.bright_server.frames import (
+    ACCOUNT,
+    FIRST_ID,
+    Frame,
+    batch,
+    message,
+    progress,
+)
 from tests.bright_server.ingest.test_session_properties import damaged_frames
 
 
@@ -105,6 +112,14 @@ def test_an_ack_says_what_its_model_says(key: str, said: list[Result]) -> None:
     assert [each["messageId"] for each in modelled.results] == [
         each.message_id for each in said
     ]
+
+
+@pytest.mark.parametrize("cursor", [1.5, True, "", {"a": 1}, [1], -1])
+def test_the_path_of_a_field_of_several_types_is_the_fields(cursor: object) -> None:
+    with pytest.raises(FrameRefused) as refused:
+        decode_request(json.dumps(progress(nextTimeStamp=cursor)).encode())
+
+    assert refused.value.path == "nextTimeStamp"
 
 
 def test_equal_json_has_one_spelling() -> None:
