@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { walkOrder } from "../../extension_harness/extension/background/sync.js";
+import {
+  needsWalk,
+  walkOrder,
+} from "../../extension_harness/extension/background/sync.js";
 
 const one = (name, latestMessageAtMs, failedAtMs = 0) => ({
   name,
@@ -33,4 +36,21 @@ test("conversations that fail every time keep nobody waiting", () => {
   }
   const failing = all.toSorted(walkOrder).map(({ failedAtMs }) => failedAtMs);
   assert.deepEqual(failing, failing.toSorted());
+});
+
+test("OT-41: new activity has an anchor that was not found looked for again", () => {
+  const scanned = {
+    phase: "uploading",
+    historyComplete: true,
+    anchorState: "not_found",
+    latestMessageId: "m",
+    latestCandidateKey: null,
+    latestMessageAtMs: 5,
+    scannedActivityMs: 5,
+    result: "incremental_anchor_not_found",
+  };
+  assert.equal(needsWalk(scanned), false);
+  assert.equal(needsWalk({ ...scanned, latestMessageAtMs: 6 }), true);
+  const waiting = { ...scanned, anchorState: "met", latestMessageAtMs: 6 };
+  assert.equal(needsWalk(waiting), false);
 });

@@ -347,8 +347,12 @@ export function needsWalk(checkpoint) {
     return !isStuck || activity > (checkpoint.scannedActivityMs ?? 0);
   }
   if (checkpoint.isBehind === true) return true;
+  // A scan that ended without its anchor holds everything back (OT-41), so what is new is
+  // a reason to look for the anchor once more.
   const isSettled =
-    checkpoint.phase === "completed" || checkpoint.latestMessageId === null;
+    checkpoint.phase === "completed" ||
+    checkpoint.latestMessageId === null ||
+    checkpoint.anchorState === "not_found";
   const covered = Math.max(
     checkpoint.scannedActivityMs ?? 0,
     newestConfirmedAtMs(checkpoint),

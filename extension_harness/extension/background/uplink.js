@@ -42,6 +42,7 @@ export class Uplink {
   #searchFrom = new Map();
   #open = false;
   #pumping = false;
+  #turn = -1;
   #again = false;
   /** @type {number | undefined} */
   #timer;
@@ -115,7 +116,10 @@ export class Uplink {
   /** Hands batches over until nothing is left, or a bound is met. */
   async #fill() {
     const accounts = this.#parts.connection.welcome?.accounts ?? [];
-    for (const account of accounts) {
+    // Another one begins each time: no account's backlog keeps another's waiting.
+    this.#turn = (this.#turn + 1) % Math.max(1, accounts.length);
+    const inTurn = [...accounts.slice(this.#turn), ...accounts.slice(0, this.#turn)];
+    for (const account of inTurn) {
       if (this.#foreign.has(account)) continue;
       while (this.#hasRoom()) {
         const conversations = await this.#findWork(account);

@@ -33,11 +33,42 @@ class Store {
         .map(([, record]) => structuredClone(record))
         .filter((record) => String(keyOf(record)) === String([only].flat()));
     };
+    const keysUnder = (range) =>
+      [...this.records.keys()]
+        .filter((key) =>
+          under(range).some((record) => record[this.#keyPath] === key),
+        )
+        .sort();
     return {
+      openKeyCursor: (range) => cursorOver(keysUnder(range)),
       count: (range) => asked(under(range).length),
       getAll: (range, limit) => asked(under(range).slice(0, limit)),
     };
   }
+}
+
+function cursorOver(keys) {
+  const request = asked(null);
+  const at = (position) => {
+    const step = (next) => {
+      request.result = at(next);
+      queueMicrotask(() => request.onsuccess());
+    };
+    return position >= keys.length
+      ? null
+      : {
+          primaryKey: keys[position],
+          continue: () => step(position + 1),
+          continuePrimaryKey: (_key, primary) => {
+            const next = keys.findIndex(
+              (key, index) => index > position && key >= primary,
+            );
+            step(next < 0 ? keys.length : next);
+          },
+        };
+  };
+  request.result = at(0);
+  return request;
 }
 
 function asked(result) {
