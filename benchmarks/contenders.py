@@ -111,13 +111,13 @@ class BareWebSocket:
 class BareSqlite:
     """The prepared rows into Bright's own schema, 20 batches a transaction.
 
-    With `foreknown` it need not find out which messages are repeats.
+    With `numbering` it has to find out which messages are repeats, as a server has.
     """
 
-    def __init__(self, database: Path, logs: Path, *, foreknown: bool = False) -> None:
+    def __init__(self, database: Path, logs: Path, *, numbering: bool = False) -> None:
         self._database = database
         self._logs = logs
-        self._foreknown = foreknown
+        self._numbering = numbering
 
     def round(self, workload: Workload) -> Round:
         """Write the whole workload; every new message must be a row afterwards."""
@@ -126,7 +126,7 @@ class BareSqlite:
             "database": str(self._database),
             "workload": dataclasses.asdict(workload),
             "batchesOfGroup": BATCHES_OF_GROUP,
-            "foreknown": self._foreknown,
+            "numbering": self._numbering,
         }
         command = module("benchmarks.yardsticks.sqlite")
         with Child(command, config, self._logs) as writer:

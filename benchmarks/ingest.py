@@ -50,19 +50,19 @@ class IngestResult:
 
     bright: tuple[Round, ...]
     sqlite: tuple[Round, ...]
-    foreknown: tuple[Round, ...]
+    numbering: tuple[Round, ...]
     websocket: tuple[Round, ...]
 
     @property
     def ratio_to_sqlite(self) -> float:
-        """Bright's median rate as a share of the bare SQLite one."""
+        """Bright's median rate as a share of the rate of prepared rows."""
         bare = median_of(self.sqlite, "per_second")
         return median_of(self.bright, "per_second") / bare
 
     @property
-    def ratio_to_foreknown(self) -> float:
-        """The same of the bare writer that is told which messages are repeats."""
-        bare = median_of(self.foreknown, "per_second")
+    def ratio_to_numbering(self) -> float:
+        """The same of the bare writer that has to find out which are repeats."""
+        bare = median_of(self.numbering, "per_second")
         return median_of(self.bright, "per_second") / bare
 
     @property
@@ -94,7 +94,7 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
     """
     bright: list[Round] = []
     sqlite: list[Round] = []
-    foreknown: list[Round] = []
+    numbering: list[Round] = []
     websocket: list[Round] = []
     with scratch(plan.directory) as folder, _contenders(plan, folder, tell) as start:
         patience = plan.patience_seconds
@@ -104,7 +104,7 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
             with start.bright() as server:
                 bright.append(server.round(workload))
             sqlite.append(start.sqlite().round(workload))
-            foreknown.append(start.foreknown().round(workload))
+            numbering.append(start.numbering().round(workload))
             with BareWebSocket(folder, in_flight=plan.in_flight) as stack:
                 websocket.append(stack.round(workload))
             tell(
@@ -114,7 +114,7 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
                 f" bare WebSocket {websocket[-1].per_second:,.0f}/s"
             )
     return IngestResult(
-        tuple(bright), tuple(sqlite), tuple(foreknown), tuple(websocket)
+        tuple(bright), tuple(sqlite), tuple(numbering), tuple(websocket)
     )
 
 
@@ -153,8 +153,8 @@ class _Fresh:
     def sqlite(self) -> BareSqlite:
         return BareSqlite(self._copy("bare"), self._folder)
 
-    def foreknown(self) -> BareSqlite:
-        return BareSqlite(self._copy("foreknown"), self._folder, foreknown=True)
+    def numbering(self) -> BareSqlite:
+        return BareSqlite(self._copy("numbering"), self._folder, numbering=True)
 
     def _copy(self, name: str) -> Path:
         for old in self._folder.glob(f"{name}.sqlite*"):
@@ -170,9 +170,9 @@ class _Continued:
         bare = folder / "bare.sqlite"
         self._first_batch = prefilled(bare, plan.workload, plan.rows, tell)
         database = shutil.copyfile(bare, folder / "bright.sqlite")
-        told = shutil.copyfile(bare, folder / "foreknown.sqlite")
+        told = shutil.copyfile(bare, folder / "numbering.sqlite")
         self._sqlite = BareSqlite(bare, folder)
-        self._foreknown = BareSqlite(told, folder, foreknown=True)
+        self._numbering = BareSqlite(told, folder, numbering=True)
         self.server = Bright(database, folder, in_flight=plan.in_flight)
 
     def workload(self, number: int) -> Workload:
@@ -186,8 +186,8 @@ class _Continued:
     def sqlite(self) -> BareSqlite:
         return self._sqlite
 
-    def foreknown(self) -> BareSqlite:
-        return self._foreknown
+    def numbering(self) -> BareSqlite:
+        return self._numbering
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def prefilled(
     """
     create_database(database)
     batches = math.ceil(rows / (shape.connections * shape.new_of_batch))
-    writer = BareSqlite(database, database.parent, foreknown=True)
+    writer = BareSqlite(database, database.parent)
     for first in range(0, batches, _CHUNK_BATCHES):
         count = min(_CHUNK_BATCHES, batches - first)
         part = dataclasses.replace(shape, first_batch=first, batches=count)

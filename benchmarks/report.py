@@ -35,8 +35,8 @@ def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
             "inFlight": plan.in_flight,
             "bright": [_round_json(one) for one in bright],
             "sqlite": [_round_json(one) for one in result.sqlite],
-            "sqliteForeknown": [_round_json(one) for one in result.foreknown],
-            "ratioToSqliteForeknown": round(result.ratio_to_foreknown, _DIGITS),
+            "sqliteNumbering": [_round_json(one) for one in result.numbering],
+            "ratioToSqliteNumbering": round(result.ratio_to_numbering, _DIGITS),
             "websocket": [_round_json(one) for one in result.websocket],
         },
         **({"memory": _memory_json(result)} if plan.memory else {}),
@@ -66,7 +66,7 @@ def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> No
     rows = {
         "Bright": result.bright,
         "bare SQLite": result.sqlite,
-        "the same, told the repeats": result.foreknown,
+        "the same, finding repeats": result.numbering,
         "bare WebSocket": result.websocket,
     }
     for name, rounds in rows.items():
@@ -75,7 +75,7 @@ def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> No
     _warn(console, result.bright + result.sqlite)
     console.print(
         f"Bright reaches {result.ratio_to_sqlite:.2f} of bare SQLite, and"
-        f" {result.ratio_to_foreknown:.2f} of one that is told which are repeats."
+        f" {result.ratio_to_numbering:.2f} of one that has to find the repeats."
     )
     if plan.memory:
         used = ", ".join(

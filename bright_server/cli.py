@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -26,6 +25,7 @@ from bright_server import app
 from bright_server.authorization.contract import Binding
 from bright_server.authorization.embedded import IssuedBinding, issue_binding
 from bright_server.clock import SystemClock
+from bright_server.collector import ease_garbage_collection
 from bright_server.errors import BrightError, ConfigurationError, StoreMissing
 from bright_server.messages import BindingId
 from bright_server.settings import Settings
@@ -211,20 +211,9 @@ def _serve(parsed: argparse.Namespace) -> int:
         )
         print(compact_json(facts) if parsed.json else words, flush=True)
 
-    _ease_garbage_collection()
+    ease_garbage_collection()
     asyncio.run(app.serve(settings, listening))
     return 0
-
-
-def _ease_garbage_collection() -> None:
-    """Look for garbage cycles less often.
-
-    Messages come by the hundred thousand and go without a cycle; at Python's defaults
-    the collector's looking at them costs a quarter of the time.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 def _create_binding(parsed: argparse.Namespace) -> int:

@@ -4,17 +4,19 @@ A child process that prepares every value beforehand and then only writes: one
 transaction for a group of batches, as if one batch of every connection had come in at
 once. Nothing is decoded, checked or answered.
 
-Which messages are repeats only the database can tell, and a repeat takes no number. So
-a group looks its keys up as one set, numbers what is new, inserts it, fills the outbox
-by reference and commits. With `foreknown` it is spared that: the plan of the work tells
-it every number, and the unique key drops the repeats. No server can know that much; it
-is the bound of what this schema takes on this machine.
+The plan of the work tells it every number, so a group is inserted, the unique key
+drops the repeats, the outbox is filled by reference, and that is committed. No server
+can know that much; it is the bound of what this schema takes on this machine. With
+`numbering` it has to find out what a server has to: which messages are repeats only the
+database can tell, and a repeat takes no number. So a group looks its keys up as one set
+and numbers what is new.
 """
 
 import json
 import sqlite3
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,13 +52,14 @@ Row = tuple[object, ...]
 class Group:
     """The prepared values of one transaction.
 
-    `keys` are conversation and message id of each message, as JSON; the first two
-    columns of a row are the same.
+    `rows` begin with the sequence, conversation and message id; `last` is the last
+    sequence of each conversation after them; `keys` are the conversations and message
+    ids again, as JSON.
     """
 
-    messages: tuple[Row, ...]
+    rows: tuple[Row, ...]
+    last: dict[object, int]
     keys: str
-    sequences: tuple[int, ...]
 
 
 def open_durable(database: Path) -> sqlite3.Connection:
@@ -104,13 +107,15 @@ def prepare(
 
 def _group(workload: Workload, batches: list[Batch], numbers: dict[str, int]) -> Group:
     rows: list[Row] = []
-    sequences = []
+    last: dict[object, int] = {}
     for batch in batches:
         conversation = numbers[batch.conversation_id]
         for message in batch.messages:
-            sequences.append(workload.nth_of(message) + 1)
+            sequence = workload.nth_of(message) + 1
+            last[conversation] = max(sequence, last.get(conversation, 0))
             rows.append(
                 (
+                    sequence,
                     conversation,
                     message.message_id,
                     message.sender_id,
@@ -121,16 +126,15 @@ def _group(workload: Workload, batches: list[Batch], numbers: dict[str, int]) ->
                     FIRST_ID,
                 )
             )
-    keys = json.dumps([row[:2] for row in rows])
-    return Group(tuple(rows), keys, tuple(sequences))
+    return Group(tuple(rows), last, json.dumps([row[1:3] for row in rows]))
 
 
 class Writer:
     """Commits groups; it alone writes, so it may remember the last sequences."""
 
-    def __init__(self, connection: sqlite3.Connection, *, foreknown: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, numbering: bool) -> None:
         self._connection = connection
-        self._foreknown = foreknown
+        self._numbering = numbering
         self._last: dict[object, int] = dict(
             connection.execute("SELECT conversation, last_sequence FROM conversation")
         )
@@ -140,10 +144,11 @@ class Writer:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         before = connection.execute(_LAST).fetchone()[0]
-        if self._foreknown:
-            rows, last = self._told(group)
-        else:
+        rows: Sequence[Row]
+        if self._numbering:
             rows, last = self._numbered(group)
+        else:
+            rows, last = group.rows, group.last
         connection.executemany(_INSERT, rows)
         new = connection.execute(_OUTBOX, (before,)).rowcount
         connection.executemany(_SEQUENCE, [(last[one], one) for one in last])
@@ -151,26 +156,19 @@ class Writer:
         self._last |= last
         return new
 
-    def _told(self, group: Group) -> tuple[list[Row], dict[object, int]]:
-        last: dict[object, int] = {}
-        rows: list[Row] = []
-        for row, sequence in zip(group.messages, group.sequences, strict=True):
-            last[row[0]] = max(sequence, last.get(row[0], 0))
-            rows.append((sequence, *row))
-        return rows, last
-
-    def _numbered(self, group: Group) -> tuple[list[Row], dict[object, int]]:
+    def _numbered(self, group: Group) -> tuple[Sequence[Row], dict[object, int]]:
         known: set[Row] = set(self._connection.execute(_KNOWN, (group.keys,)))
         last: dict[object, int] = {}
         rows: list[Row] = []
-        for row in group.messages:
-            key = row[:2]
+        for row in group.rows:
+            key = row[1:3]
             if key in known:
                 continue
             known.add(key)
-            sequence = last.get(row[0], self._last[row[0]]) + 1
-            last[row[0]] = sequence
-            rows.append((sequence, *row))
+            conversation = row[1]
+            sequence = last.get(conversation, self._last[conversation]) + 1
+            last[conversation] = sequence
+            rows.append((sequence, *row[1:]))
         return rows, last
 
 
@@ -180,7 +178,7 @@ def run(config: dict[str, Any]) -> None:
     with closing(open_durable(Path(config["database"]))) as connection:
         numbers = numbered_conversations(connection, workload)
         groups = prepare(workload, numbers, config["batchesOfGroup"])
-        writer = Writer(connection, foreknown=config["foreknown"])
+        writer = Writer(connection, numbering=config["numbering"])
         print(json.dumps({"ready": True}), flush=True)
         sys.stdin.readline()
         began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 Both ends are the same program over a socket that nobody else has, so objects are
 pickled; nothing that a peer wrote is ever unpickled. Batches and what became of them
-go as plain tuples, which is a fifth of the work.
+go as plain tuples, and their columns as MessagePack, which takes a third of the time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
+
+import msgspec
 
 from bright_server.commit.contract import (
     BatchCommitted,
@@ -19,18 +21,37 @@ from bright_server.commit.contract import (
     Outcome,
     Work,
 )
-from bright_server.messages import BindingId, ConversationKey, Grant, ObservedMessages
+from bright_server.messages import (
+    BindingId,
+    ConversationKey,
+    Grant,
+    ObservedMessages,
+    StructuredParts,
+)
 
 READY: Final = "ready"
 """The first content that the process sends: work may come."""
 
 _LENGTH_BYTES: Final = 4
 
-_columns: Final = attrgetter(*(each.name for each in fields(ObservedMessages)))
+_columns_of: Final = attrgetter(*(each.name for each in fields(ObservedMessages)))
 
 _PlainGrant: TypeAlias = tuple[BindingId, int, frozenset[str]]
-_PlainBatch: TypeAlias = tuple[_PlainGrant, str, str, int, tuple[Any, ...]]
+_PlainBatch: TypeAlias = tuple[_PlainGrant, str, str, int, bytes]
+_Texts: TypeAlias = tuple[str, ...]
+_Columns: TypeAlias = tuple[
+    _Texts,
+    _Texts,
+    _Texts,
+    tuple[int, ...],
+    _Texts,
+    tuple[str | None, ...],
+    tuple[StructuredParts, ...] | None,
+]
 _PlainOutcome: TypeAlias = tuple[Sequence[int], frozenset[int], frozenset[int]]
+
+_PACKER: Final = msgspec.msgpack.Encoder()
+_UNPACKER: Final = msgspec.msgpack.Decoder(_Columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +103,7 @@ def pack_work(ticket: int, work: Work) -> bytes:
                 key.channel_account_id,
                 key.conversation_id,
                 work.received_at_ms,
-                _columns(work.messages),
+                _PACKER.encode(_columns_of(work.messages)),
             ),
         )
     )
@@ -98,7 +119,7 @@ def unpack_work(content: object) -> tuple[int, Work]:
         Grant(*grant),
         ConversationKey(account, conversation),
         received_at_ms,
-        ObservedMessages(*messages),
+        ObservedMessages(*_UNPACKER.decode(messages)),
     )
 
 

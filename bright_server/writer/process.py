@@ -9,7 +9,6 @@ group of this one is on disk.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
@@ -18,6 +17,7 @@ from functools import partial
 from typing import Any, cast
 
 from bright_server.clock import SystemClock
+from bright_server.collector import ease_garbage_collection
 from bright_server.commit.committer import GroupCommitter, GroupReport
 from bright_server.commit.contract import Outcome
 from bright_server.settings import Settings
@@ -98,8 +98,7 @@ async def write_for(server: socket.socket) -> None:
     clock = SystemClock()
     async with opened(settings, clock) as store:
         committer = GroupCommitter(store, settings, clock, desk)
-        # What is here now stays: the collector need not look at it again and again.
-        gc.freeze()
+        ease_garbage_collection()
         desk.open(committer)
         running = asyncio.create_task(committer.run(), name="group committer")
         left = asyncio.create_task(desk.left.wait())

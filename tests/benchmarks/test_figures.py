@@ -38,10 +38,10 @@ def test_rates_and_cpu_are_per_message() -> None:
 def test_the_ratio_is_one_of_medians() -> None:
     slow = tuple(a_round(seconds) for seconds in (1.0, 4.0, 2.0))
     fast = tuple(a_round(seconds) for seconds in (1.0, 0.5, 9.0))
-    result = IngestResult(bright=slow, sqlite=fast, foreknown=slow, websocket=fast)
+    result = IngestResult(bright=slow, sqlite=fast, numbering=slow, websocket=fast)
     assert median_of(slow, "per_second") == 500
     assert result.ratio_to_sqlite == 0.5
-    assert result.ratio_to_foreknown == 1
+    assert result.ratio_to_numbering == 1
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_memory_is_flat_when_later_rounds_use_what_early_ones_used(
 ) -> None:
     rounds = tuple(a_round(1, resident_bytes=one) for one in used)
     result = IngestResult(
-        bright=rounds, sqlite=rounds, foreknown=rounds, websocket=rounds
+        bright=rounds, sqlite=rounds, numbering=rounds, websocket=rounds
     )
     assert result.memory_is_flat is flat

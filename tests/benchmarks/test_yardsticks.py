@@ -27,21 +27,21 @@ def one_value(database: Path, query: str) -> object:
         return connection.execute(query).fetchone()[0]
 
 
-@pytest.mark.parametrize("foreknown", [False, True])
+@pytest.mark.parametrize("numbering", [False, True])
 def test_bare_sqlite_stores_each_message_once_with_its_outbox_row(
-    database: Path, tmp_path: Path, foreknown: bool
+    database: Path, tmp_path: Path, numbering: bool
 ) -> None:
-    BareSqlite(database, tmp_path, foreknown=foreknown).round(SMALL)
+    BareSqlite(database, tmp_path, numbering=numbering).round(SMALL)
     assert one_value(database, "SELECT count(*) FROM message") == SMALL.new
     assert one_value(database, "SELECT count(*) FROM outbox") == SMALL.new
     assert one_value(database, "SELECT max(position) FROM message") == SMALL.new
 
 
-@pytest.mark.parametrize("foreknown", [False, True])
+@pytest.mark.parametrize("numbering", [False, True])
 def test_bare_sqlite_leaves_sequences_without_a_gap(
-    database: Path, tmp_path: Path, foreknown: bool
+    database: Path, tmp_path: Path, numbering: bool
 ) -> None:
-    BareSqlite(database, tmp_path, foreknown=foreknown).round(SMALL)
+    BareSqlite(database, tmp_path, numbering=numbering).round(SMALL)
     faulty = one_value(
         database,
         "SELECT count(*) FROM conversation JOIN (SELECT conversation, count(*) AS held,"
