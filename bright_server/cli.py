@@ -262,7 +262,10 @@ def _list_bindings(parsed: argparse.Namespace) -> int:
     for binding in found:
         state = "valid" if binding.revoked_at_ms is None else "revoked"
         accounts = ", ".join(binding.accounts)
-        print(f"{binding.binding_id}  {state:7}  {accounts}  {binding.label}")
+        version = f"version {binding.authorization_version}"
+        print(
+            f"{binding.binding_id}  {state:7}  {version}  {accounts}  {binding.label}"
+        )
     return 0
 
 

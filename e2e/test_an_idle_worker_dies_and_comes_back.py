@@ -1,17 +1,22 @@
 """Idle death is real here: no debugger is attached, so Chromium ends the worker itself.
 
-The outage of three minutes goes on while the other tests run; the last one ends it.
+Both idle workers die in the same half minute, and the outage of three minutes goes on
+while other tests run; the last one here ends it.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
 from e2e.outage import BACKLOG, Outage
 from e2e.proof import progress, prove
-from e2e.rigs import SHORT, shorten_alarm
+from e2e.rigs import SHORT, running_rig, shorten_alarm
+from extension_harness.chromium import Chromium
+from extension_harness.page.corpus import Corpus
 from extension_harness.rig import Rig
 from extension_harness.waiting import countdown, wait_until
 
@@ -22,12 +27,43 @@ QUICK_TO_REST = {**SHORT, "idleGraceMs": 500}
 pytestmark = pytest.mark.usefixtures("outage")
 
 
-@pytest.mark.corpus(seed=12, conversations=3, messages=30)
-def test_an_idle_worker_dies_and_the_next_observation_wakes_it(rig: Rig) -> None:
+@dataclass(frozen=True)
+class AtRest:
+    """Two systems whose sync is over and proven, and whose workers begin to idle."""
+
+    page_open: Rig
+    page_closed: Rig
+
+
+@pytest.fixture(scope="module")
+def at_rest(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AtRest]:
+    folder = tmp_path_factory.mktemp
+    closed = Corpus.generate(seed=13, conversations=3, messages=30)
+    watched = Corpus.generate(seed=12, conversations=3, messages=30)
+    with (
+        running_rig(chromium, folder("closed"), closed, **QUICK_TO_REST) as page_closed,
+        running_rig(
+            chromium,
+            folder("open"),
+            watched,
+            **QUICK_TO_REST,
+            connectWhilePageOpen=False,
+        ) as page_open,
+    ):
+        page = page_closed.open_page()
+        page_open.open_page()
+        prove(page_closed)
+        prove(page_open)
+        shorten_alarm(page_closed)  # it is what notices that the page is gone
+        page.close()
+        yield AtRest(page_open, page_closed)
+
+
+def test_an_idle_worker_dies_and_the_next_observation_wakes_it(at_rest: AtRest) -> None:
     """OT-61, known bugs 4, 10: nothing is kept alive for its own sake."""
-    rig.configure(**QUICK_TO_REST, connectWhilePageOpen=False)
-    rig.open_page()
-    prove(rig)
+    rig = at_rest.page_open
     before = boots(rig)
     rig.worker.wait_idle_death()
     assert rig.proxy.open_connections == 0
@@ -39,14 +75,11 @@ def test_an_idle_worker_dies_and_the_next_observation_wakes_it(rig: Rig) -> None
     assert said.message_id in {row["messageId"] for row in rig.server.dump().messages}
 
 
-@pytest.mark.corpus(seed=13, conversations=3, messages=30)
-def test_the_connection_ends_with_the_last_page_and_the_worker_dies(rig: Rig) -> None:
+def test_the_connection_ends_with_the_last_page_and_the_worker_dies(
+    at_rest: AtRest,
+) -> None:
     """OT-61: a page opened later is a new beginning, and its messages arrive."""
-    rig.configure(**QUICK_TO_REST)
-    page = rig.open_page()
-    prove(rig)
-    shorten_alarm(rig)  # it is what notices that the page is gone
-    page.close()
+    rig = at_rest.page_closed
     wait_until(
         lambda: rig.proxy.open_connections == 0,
         2 * ALARM_PERIOD_SECONDS,

@@ -25,6 +25,7 @@ from extension_harness.armed_trap import ArmedTrap
 from extension_harness.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
+from extension_harness.tab import Page
 from extension_harness.traps import Trap
 from extension_harness.waiting import wait_until
 from extension_harness.worker import STOP_METHODS
@@ -51,24 +52,31 @@ Attempts = Callable[[], list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def synced(
+def opened(
     chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Rig]:
-    """A rig whose worker opens its database slowly, synced and proven."""
+) -> Iterator[tuple[Rig, Page]]:
+    """A rig whose worker opens its database slowly, synced and proven; and its page."""
     corpus = Corpus.generate(seed=31, conversations=3, messages=30)
     folder: Path = tmp_path_factory.mktemp("rig")
     extension = instrumented(folder, SLOW_OPEN)
     with running_rig(chromium, folder, corpus, extension=extension, **SHORT) as rig:
         shorten_alarm(rig)
-        yield rig
+        page = rig.open_page()
+        prove(rig)
+        yield rig, page
+
+
+@pytest.fixture
+def synced(opened: tuple[Rig, Page]) -> Rig:
+    """The shared rig."""
+    return opened[0]
 
 
 @pytest.fixture(scope="module")
-def attempts(synced: Rig) -> Attempts:
+def attempts(opened: tuple[Rig, Page]) -> Attempts:
     """Every observation that the page's observer told so far, and what came of it."""
-    page = synced.open_page()
-    prove(synced)
-    world = ObserverWorld(synced.browser, page)
+    rig, page = opened
+    world = ObserverWorld(rig.browser, page)
     world.note_attempts()
     return world.attempts
 

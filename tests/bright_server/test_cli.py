@@ -55,6 +55,7 @@ def test_a_binding_in_words_shows_its_token_once(
     assert "brt_" in words
     assert "brt_" not in (listed := capsys.readouterr().out)
     assert "desk" in listed
+    assert "version 1" in listed
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ test("the jitter is full, also at the cap, and never longer than a worker's life
   );
 });
 
-test("44xx stops, 1012 waits 5 to 30 s, everything else backs off", () => {
-  for (const code of [4400, 4401, 4403, 4408, 4409, 4499]) {
+test("44xx but 4408 stops, 1012 waits 5 to 30 s, everything else backs off", () => {
+  for (const code of [4400, 4401, 4403, 4409, 4499]) {
     assert.deepEqual(afterClose(code, 0, BOUNDS, Math.random), { stop: true });
   }
   assert.deepEqual(
@@ -35,7 +35,7 @@ test("44xx stops, 1012 waits 5 to 30 s, everything else backs off", () => {
     afterClose(1012, 0, BOUNDS, () => 1),
     { stop: false, delayMs: 30_000 },
   );
-  for (const code of [1000, 1001, 1006, 1013, 4503]) {
+  for (const code of [1000, 1001, 1006, 1013, 4408, 4503]) {
     assert.deepEqual(
       afterClose(code, 0, BOUNDS, () => 1),
       { stop: false, delayMs: 500 },

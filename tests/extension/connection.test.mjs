@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { Connection } from "../../extension_harness/extension/background/connection.js";
+import { DISPLACED_REST_MS } from "../../extension_harness/extension/shared/backoff.js";
 import { settingsFrom } from "../../extension_harness/extension/shared/settings.js";
 import { ManualClock } from "./support/manual-clock.mjs";
 import { ScriptedSocket, welcome } from "./support/scripted-socket.mjs";
@@ -133,7 +134,11 @@ test("44xx stops until the configuration changes, also when poked", () => {
   online();
   last().isClosed(4401, "revoked");
   assert.equal(connection.state, "stopped");
-  assert.deepEqual(told.at(-1), { closeCode: 4401, reason: "revoked" });
+  assert.deepEqual(told.at(-1), {
+    closeCode: 4401,
+    reason: "revoked",
+    atMs: clock.now(),
+  });
   clock.pass(1e9);
   connection.poke();
   connection.want(true);
@@ -142,8 +147,22 @@ test("44xx stops until the configuration changes, also when poked", () => {
   assert.equal(ScriptedSocket.all.length, 2);
 });
 
-test("every other close brings it back, a normal one included", () => {
-  for (const code of [1000, 1001, 1006, 1012, 1013, 4503]) {
+test("a displaced connection does not fight, and does not wait for ever", () => {
+  online();
+  last().isClosed(4409, "displaced");
+  const stop = told.at(-1);
+  clock.pass(DISPLACED_REST_MS - 1);
+  connection.poke();
+  connection.reconfigure(stop);
+  assert.equal(connection.state, "stopped");
+  clock.pass(1);
+  connection.poke();
+  assert.equal(connection.state, "connecting");
+  assert.equal(connection.stop, null);
+});
+
+test("every other close brings it back, a normal one and a late greeting included", () => {
+  for (const code of [1000, 1001, 1006, 1012, 1013, 4408, 4503]) {
     online();
     const before = ScriptedSocket.all.length;
     last().isClosed(code);

@@ -3,7 +3,7 @@
 // source and sockets are handed in. What it cannot do in a timer shorter than a worker's
 // life it leaves to the next alarm, which calls `poke`.
 
-import { LONGEST_TIMER_MS, afterClose } from "../shared/backoff.js";
+import { LONGEST_TIMER_MS, afterClose, isFinal, stopHolds } from "../shared/backoff.js";
 import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
 
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
@@ -29,6 +29,7 @@ import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
  * @typedef {object} Stop why the connection does not come back by itself
  * @property {number} closeCode
  * @property {string} reason
+ * @property {number} atMs since when
  */
 
 /**
@@ -100,17 +101,21 @@ export class Connection {
 
   /** Opens at once when a try is due; an alarm calls this, a new configuration too. */
   poke() {
-    if (!this.#wanted || this.#socket !== null || this.state === "stopped") return;
+    if (!this.#wanted || this.#socket !== null) return;
     const now = this.#parts.clock.now();
+    if (this.stop !== null && stopHolds(this.stop, now)) return;
+    this.stop = null;
     if (this.retryAtMs === null || now >= this.retryAtMs) this.#open();
   }
 
   /**
    * Starts anew with another configuration, whatever stood in the way before.
    *
-   * @param {Stop | null} stop a stop that still holds
+   * @param {Stop | null} remembered a stop that may still hold
    */
-  reconfigure(stop) {
+  reconfigure(remembered) {
+    const holds = remembered !== null && stopHolds(remembered, this.#parts.clock.now());
+    const stop = holds ? remembered : null;
     this.stop = stop;
     this.trouble = null;
     this.#attempt = 0;
@@ -266,8 +271,8 @@ export class Connection {
       message: reason || `The connection was closed (${closeCode}).`,
     };
     this.#drop(null);
-    if (closeCode >= 4400 && closeCode < 4500) {
-      this.stop = { closeCode, reason };
+    if (isFinal(closeCode)) {
+      this.stop = { closeCode, reason, atMs: this.#parts.clock.now() };
       this.#become("stopped");
       this.#parts.events.stopped(this.stop);
     } else {
