@@ -1,4 +1,4 @@
-"""Text to frames and frames to text: the only file that knows JSON. No I/O.
+"""Text to frames and frames to text; the home of JSON, with `batches`. No I/O.
 
 A batch that is right, which is nearly all of the traffic, is parsed in one pass. Every
 other frame is looked at slowly, to say what is wrong with it, and to save the good
