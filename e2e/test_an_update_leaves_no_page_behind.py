@@ -16,6 +16,9 @@ TROUBLE = frozenset(
     {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
 )
 NOTICE = "document.getElementById('bright-notice')?.dataset.notice"
+LOADED_AGAIN = (
+    "!window.beforeTheReload && document.documentElement.dataset.ready === 'true'"
+)
 DEVELOPER_MODE = (
     "chrome.developerPrivate.updateProfileConfiguration({inDeveloperMode: true})"
 )
@@ -45,8 +48,10 @@ def test_open_tabs_say_that_they_need_a_reload_and_lose_nothing(rig: Rig) -> Non
         bad = [each for each in seen if is_trouble(each)]
         assert not bad, f"{len(bad)} complaints: {bad[0].params}"
     assert rig.proxy.open_connections <= 1
-    rig.page.reload()
-    rig.page.wait_for_no_page()
+    for tab in tabs:
+        tab.evaluate("void (window.beforeTheReload = true)")
+        tab.call("Page.reload")
+        tab.wait_for(LOADED_AGAIN, timeout=20)
     rig.page.wait_for_page(TABS)
     rig.page.post_live(text="to pages that were loaded again")
     prove(rig)
