@@ -36,7 +36,7 @@ $(NODE): $(VENV)/.ready extension_harness/package.json extension_harness/package
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.ready
-	$(BIN)/python -m extension_harness.chromium --install
+	$(BIN)/python -m extension_harness.launch.chromium --install
 	@touch $@
 
 demo: setup ## server, simulated page and extension together: watch a sync (ARGS="--headless --exit-when-synced --json")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from extension_harness.demo.progress import Progress, read_progress
 from extension_harness.errors import WaitTimeoutError
+from extension_harness.oracle.testimony import ack_faults, early_anchors
+from extension_harness.oracle.verdict import DATABASE, Verdict, judge
 from extension_harness.rig import Rig
-from extension_harness.testimony import ack_faults, early_anchors
-from extension_harness.verdict import DATABASE, Verdict, judge
 from extension_harness.waiting import countdown, wait_until
 
 LOOK_SECONDS = 0.25

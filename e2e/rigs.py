@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from extension_harness.browser import Browser
-from extension_harness.browser_process import LaunchOptions
-from extension_harness.chromium import Chromium
-from extension_harness.faults import FaultProxy
+from extension_harness.launch.browser_process import LaunchOptions
+from extension_harness.launch.chromium import Chromium
+from extension_harness.network.faults import FaultProxy
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.server import SimulatedPage
 from extension_harness.plugin import OWN_EXTENSION

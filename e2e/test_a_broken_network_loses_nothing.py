@@ -13,11 +13,11 @@ import pytest
 
 from e2e.proof import prove, rest
 from e2e.rigs import SHORT, running_rig, shorten_alarm
-from extension_harness.chromium import Chromium
-from extension_harness.fault import Fault
+from extension_harness.launch.chromium import Chromium
+from extension_harness.network.fault import Fault
+from extension_harness.network.proxy_connection import Direction
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.records import LedgerMessage
-from extension_harness.proxy_connection import Direction
 from extension_harness.rig import Rig
 from extension_harness.waiting import wait_until
 

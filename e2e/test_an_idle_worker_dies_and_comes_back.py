@@ -15,7 +15,7 @@ import pytest
 from e2e.outage import BACKLOG, Outage
 from e2e.proof import progress, prove
 from e2e.rigs import SHORT, running_rig, shorten_alarm
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import Rig
 from extension_harness.waiting import countdown, wait_until

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from e2e.proof import prove
 from e2e.rigs import SHORT
-from extension_harness.cdp import ProtocolEvent
+from extension_harness.devtools.cdp import ProtocolEvent
 from extension_harness.errors import DevToolsError
 from extension_harness.rig import Rig
 from extension_harness.waiting import wait_until

@@ -11,8 +11,8 @@ import pytest
 
 from e2e.proof import prove
 from e2e.rigs import SHORT, shorten_alarm
+from extension_harness.oracle.testimony import early_anchors
 from extension_harness.rig import CANDIDATES, Rig
-from extension_harness.testimony import early_anchors
 from extension_harness.waiting import wait_until
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from e2e.conftest import FIXTURES
 from extension_harness.browser import Browser
-from extension_harness.chromium import Chromium
 from extension_harness.errors import (
     BrowserStartError,
     DevToolsClosedError,
     ExtensionNotLoadedError,
     ProfileInUseError,
 )
+from extension_harness.launch.chromium import Chromium
 from extension_harness.storage import ExtensionStorage
 
 RECORDER = FIXTURES / "recorder"

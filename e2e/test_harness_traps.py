@@ -8,7 +8,7 @@ import pytest
 from e2e.conftest import FIXTURES, Listener
 from extension_harness.browser import Browser
 from extension_harness.errors import TrapError, TrapNotHitError
-from extension_harness.faults import FaultProxy
+from extension_harness.network.faults import FaultProxy
 from extension_harness.storage import ExtensionStorage
 from extension_harness.tab import Page
 from extension_harness.timeline import Timeline

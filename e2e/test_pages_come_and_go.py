@@ -9,7 +9,7 @@ from e2e.instrumented import instrumented
 from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig
 from e2e.workers import ObserverWorld
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import CANDIDATES, MESSAGES, Rig
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.document import Timeline, script_json
 from extension_harness.page.server import SimulatedPage

@@ -15,7 +15,7 @@ from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig
 from e2e.scripted_bright import ScriptedBright, Talk, message_ids
 from e2e.workers import worker_status
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.waiting import wait_until
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from extension_harness.browser import Browser
-from extension_harness.browser_process import LaunchOptions
+from extension_harness.launch.browser_process import LaunchOptions
 from extension_harness.storage import ExtensionStorage
 
 VISIBLE = """Array.from(document.querySelectorAll("body *"))

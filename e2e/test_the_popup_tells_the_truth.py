@@ -9,7 +9,7 @@ import pytest
 
 from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.truth import Fault
 from extension_harness.rig import ANOMALIES, CANDIDATES, Rig

@@ -17,7 +17,7 @@ from e2e.instrumented import instrumented
 from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig
 from e2e.workers import worker_status
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.messy import DEFAULT_CODES
 from extension_harness.rig import DATABASE, MESSAGES, Rig

@@ -22,7 +22,7 @@ from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig, shorten_alarm
 from e2e.workers import ObserverWorld
 from extension_harness.armed_trap import ArmedTrap
-from extension_harness.chromium import Chromium
+from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
 from extension_harness.tab import Page

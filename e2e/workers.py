@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from extension_harness.browser import Browser
-from extension_harness.cdp import Subscription
+from extension_harness.devtools.cdp import Subscription
 from extension_harness.errors import EvaluationError
 from extension_harness.tab import Page
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from extension_harness.cdp import DevTools, ProtocolEvent
+from extension_harness.devtools.cdp import DevTools, ProtocolEvent
+from extension_harness.devtools.evaluation import evaluate
 from extension_harness.errors import (
     DevToolsError,
     EvaluationError,
     TrapNotHitError,
 )
-from extension_harness.evaluation import evaluate
 from extension_harness.timeline import Timeline
 from extension_harness.traps import Hit, Trap
 from extension_harness.waiting import countdown, wait_until

@@ -14,19 +14,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from extension_harness.browser_process import LOG_NAME, BrowserProcess, LaunchOptions
-from extension_harness.cdp import DevTools
-from extension_harness.chromium import Chromium, find
+from extension_harness.devtools.cdp import DevTools
 from extension_harness.errors import (
     AttachedMode,
     BrowserStartError,
     DevToolsClosedError,
     DevToolsError,
 )
-from extension_harness.loading import prove_loaded
+from extension_harness.launch.browser_process import (
+    LOG_NAME,
+    BrowserProcess,
+    LaunchOptions,
+)
+from extension_harness.launch.chromium import Chromium, find
+from extension_harness.launch.loading import prove_loaded
+from extension_harness.launch.unpacked import UnpackedExtension
 from extension_harness.tab import Page, open_page
 from extension_harness.timeline import Timeline
-from extension_harness.unpacked import UnpackedExtension
 from extension_harness.waiting import countdown
 from extension_harness.worker import Worker
 

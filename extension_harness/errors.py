@@ -41,8 +41,8 @@ class ChromiumNotFoundError(HarnessError):
         super().__init__(
             "no Chromium found; looked at: "
             + "; ".join(looked_at)
-            + ". Install one with `python -m extension_harness.chromium --install`, or "
-            "name one with --chromium or BRIGHT_CHROMIUM"
+            + ". Install one with `python -m extension_harness.launch.chromium "
+            "--install`, or name one with --chromium or BRIGHT_CHROMIUM"
         )
 
 

@@ -20,10 +20,10 @@ import pytest
 # the fixtures that need it.
 if TYPE_CHECKING:
     from extension_harness.browser import Browser
-    from extension_harness.browser_process import LaunchOptions
-    from extension_harness.chromium import Chromium
     from extension_harness.evidence import Evidence
-    from extension_harness.faults import FaultProxy
+    from extension_harness.launch.browser_process import LaunchOptions
+    from extension_harness.launch.chromium import Chromium
+    from extension_harness.network.faults import FaultProxy
     from extension_harness.page.corpus import Corpus
     from extension_harness.page.server import SimulatedPage
     from extension_harness.rig import Rig
@@ -98,7 +98,7 @@ def evidence(request: pytest.FixtureRequest, timeline: Timeline) -> Evidence:
 @pytest.fixture(scope="session")
 def chromium(pytestconfig: pytest.Config) -> Chromium:
     """The Chromium that runs; an error without one."""
-    from extension_harness.chromium import find  # noqa: PLC0415 - see above
+    from extension_harness.launch.chromium import find  # noqa: PLC0415 - see above
 
     return find(pytestconfig.getoption("--chromium"))
 
@@ -116,7 +116,7 @@ def extension(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def launch_options(request: pytest.FixtureRequest) -> LaunchOptions:
     """How Chromium starts; with the simulated page's host names where it takes part."""
-    from extension_harness.browser_process import LaunchOptions  # noqa: PLC0415
+    from extension_harness.launch.browser_process import LaunchOptions  # noqa: PLC0415
 
     headless = not request.config.getoption("--headed")
     if "simulated_page" not in request.fixturenames:
@@ -177,7 +177,7 @@ def fault_proxy(
     bright_server: BrightServer, timeline: Timeline
 ) -> Iterator[FaultProxy]:
     """A proxy before Bright."""
-    from extension_harness.faults import FaultProxy  # noqa: PLC0415 - see above
+    from extension_harness.network.faults import FaultProxy  # noqa: PLC0415 - see above
 
     with FaultProxy(bright_server.host, bright_server.port, timeline=timeline) as proxy:
         yield proxy

@@ -11,7 +11,7 @@ from typing import Any
 
 from extension_harness.browser import Browser
 from extension_harness.errors import WaitTimeoutError
-from extension_harness.faults import FaultProxy
+from extension_harness.network.faults import FaultProxy
 from extension_harness.page.records import Comparison
 from extension_harness.page.server import SimulatedPage
 from extension_harness.server import Binding, BrightServer

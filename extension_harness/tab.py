@@ -8,9 +8,9 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from extension_harness.cdp import DevTools
+from extension_harness.devtools.cdp import DevTools
+from extension_harness.devtools.evaluation import evaluate
 from extension_harness.errors import DevToolsError, EvaluationError, WaitTimeoutError
-from extension_harness.evaluation import evaluate
 from extension_harness.waiting import countdown, wait_until
 
 # Runs in the page: scroll the element into view and tell the middle of it.

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from extension_harness.armed_trap import Action, ArmedTrap
-from extension_harness.cdp import DevTools, Json, ProtocolEvent
+from extension_harness.devtools.cdp import DevTools, Json, ProtocolEvent
+from extension_harness.devtools.evaluation import evaluate
+from extension_harness.devtools.service_workers import visit
 from extension_harness.errors import (
     AttachedMode,
     IdleDeathImpossibleError,
@@ -20,12 +22,10 @@ from extension_harness.errors import (
     WorkerStateTimeoutError,
     WorkerStoppedError,
 )
-from extension_harness.evaluation import evaluate
-from extension_harness.service_workers import visit
+from extension_harness.launch.unpacked import UnpackedExtension
 from extension_harness.tab import open_page
 from extension_harness.timeline import Timeline
 from extension_harness.traps import Trap
-from extension_harness.unpacked import UnpackedExtension
 from extension_harness.waiting import countdown, wait_until
 
 StopMethod = Literal["close_target", "stop_worker"]

@@ -14,7 +14,7 @@ from rich.table import Table
 from extension_harness.demo.progress import Progress
 from extension_harness.demo.run import Summary
 from extension_harness.demo.stage import Stage
-from extension_harness.verdict import Verdict
+from extension_harness.oracle.verdict import Verdict
 
 
 @contextlib.contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from extension_harness.oracle.verdict import DATABASE
 from extension_harness.tab import Page
-from extension_harness.verdict import DATABASE
 
 # Counts by index, never a whole store; an absent database is not created.
 _COUNTS = """

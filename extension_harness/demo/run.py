@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from extension_harness.demo.progress import Progress, read_progress
 from extension_harness.demo.stage import Stage
 from extension_harness.errors import HarnessError
-from extension_harness.verdict import Verdict
+from extension_harness.oracle.verdict import Verdict
 
 POLL_SECONDS = 0.5
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from extension_harness import chromium
 from extension_harness.browser import Browser
-from extension_harness.browser_process import LaunchOptions
+from extension_harness.launch import chromium
+from extension_harness.launch.browser_process import LaunchOptions
+from extension_harness.oracle.verdict import DATABASE, Verdict, judge
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.server import SimulatedPage
 from extension_harness.server import BrightServer
 from extension_harness.storage import ExtensionStorage
-from extension_harness.verdict import DATABASE, Verdict, judge
 
 EXTENSION = Path(__file__).resolve().parents[1] / "extension"
 PACE_MS = 20

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from extension_harness import plugin
-from extension_harness.faults import FaultProxy
+from extension_harness.network.faults import FaultProxy
 from extension_harness.tab import Page
 from extension_harness.traps import Trap
 from extension_harness.worker import STOP_METHODS, Worker

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from extension_harness.extension_faults import (
+from extension_harness.oracle.extension_faults import (
     candidate_faults,
     checkpoint_faults,
     stray_faults,
 )
-from extension_harness.page.ledger import Ledger
-from extension_harness.page.records import AnomalyComparison, Comparison
-from extension_harness.server import StoreDump
-from extension_harness.server_faults import (
+from extension_harness.oracle.server_faults import (
     conflict_faults,
     outbox_faults,
     sequence_faults,
 )
+from extension_harness.page.ledger import Ledger
+from extension_harness.page.records import AnomalyComparison, Comparison
+from extension_harness.server import StoreDump
 from extension_harness.storage import DatabaseDump
 
 DATABASE = "trade-message-center"

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from extension_harness.errors import WaitTimeoutError
-from extension_harness.proxy_connection import Direction, Link
-from extension_harness.websocket_frames import WireMessage
+from extension_harness.network.proxy_connection import Direction, Link
+from extension_harness.network.websocket_frames import WireMessage
 
 Action = Literal["swallow", "duplicate", "delay", "hold", "reorder", "cut"]
 

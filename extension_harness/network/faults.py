@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Callable
 
 from extension_harness.errors import FaultRefusedError, WaitTimeoutError
-from extension_harness.fault import Fault, Seen
-from extension_harness.proxy_connection import Direction, Link
+from extension_harness.network.fault import Fault, Seen
+from extension_harness.network.proxy_connection import Direction, Link
+from extension_harness.network.websocket_frames import WireMessage
 from extension_harness.timeline import Timeline
 from extension_harness.waiting import countdown
-from extension_harness.websocket_frames import WireMessage
 
 SEEN_LIMIT = 100_000
 """Messages that `seen` keeps; the oldest leave first."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from extension_harness import chromium
-from extension_harness.chromium import find, inspect
 from extension_harness.errors import ChromiumNotFoundError, ChromiumUnusableError
+from extension_harness.launch import chromium
+from extension_harness.launch.chromium import find, inspect
 
 
 def stand_in(path: Path, says: str, status: int = 0) -> Path:

@@ -185,12 +185,12 @@ def _os_release() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m extension_harness.chromium [--install]``; 0 when one can be used.
+    """``python -m … launch.chromium [--install]``; 0 when one can be used.
 
     With ``--install`` and a Chromium present it prints nothing.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m extension_harness.chromium",
+        prog="python -m extension_harness.launch.chromium",
         description="Show which Chromium the harness uses.",
     )
     parser.add_argument("--install", action="store_true", help="install when missing")

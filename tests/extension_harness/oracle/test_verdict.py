@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from extension_harness.extension_faults import KNOWN_STORES
-from extension_harness.fault import Seen
+from extension_harness.network.fault import Seen
+from extension_harness.oracle.extension_faults import KNOWN_STORES
+from extension_harness.oracle.testimony import ack_faults, early_anchors
+from extension_harness.oracle.verdict import DATABASE, Verdict, judge
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.ledger import Ledger
 from extension_harness.page.records import LedgerAnomaly
 from extension_harness.server import StoreDump
 from extension_harness.storage import DatabaseDump, ObjectStore, Record
-from extension_harness.testimony import ack_faults, early_anchors
-from extension_harness.verdict import DATABASE, Verdict, judge
 
 Rows = dict[str, list[dict[str, Any]]]
 CHAT = {"channelAccountId": "1", "conversationId": "1-2#11011@icbu"}

@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from extension_harness.fault import Seen
+from extension_harness.network.fault import Seen
 from extension_harness.page.ledger import Ledger
 from extension_harness.server import StoreDump
 

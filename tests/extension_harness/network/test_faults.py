@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.sync.server import ServerConnection, serve
 
 from extension_harness.errors import FaultRefusedError, WaitTimeoutError
-from extension_harness.faults import FaultProxy
+from extension_harness.network.faults import FaultProxy
 from extension_harness.timeline import Timeline
 from extension_harness.waiting import wait_until
 

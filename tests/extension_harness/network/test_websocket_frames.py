@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
-from extension_harness.websocket_frames import MessageCutter, WireMessage
+from extension_harness.network.websocket_frames import MessageCutter, WireMessage
 
 
 def cut(data: bytes, sizes: list[int]) -> list[WireMessage]:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from extension_harness.errors import ExtensionNotLoadedError
-from extension_harness.unpacked import UnpackedExtension
+from extension_harness.launch.unpacked import UnpackedExtension
 
-RECORDER = Path(__file__).parent / "extensions/recorder"
+RECORDER = Path(__file__).parents[1] / "extensions/recorder"
 GOOD = {"manifest_version": 3, "name": "x", "version": "1.0"}
 
 

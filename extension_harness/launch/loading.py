@@ -9,16 +9,16 @@ import logging
 import re
 from collections.abc import Callable
 
-from extension_harness.cdp import DevTools
+from extension_harness.devtools.cdp import DevTools
+from extension_harness.devtools.service_workers import visit
 from extension_harness.errors import (
     DevToolsError,
     EvaluationError,
     ExtensionNotLoadedError,
     WaitTimeoutError,
 )
-from extension_harness.service_workers import visit
+from extension_harness.launch.unpacked import UnpackedExtension
 from extension_harness.tab import open_page
-from extension_harness.unpacked import UnpackedExtension
 from extension_harness.waiting import countdown
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Literal
 
-from extension_harness.websocket_frames import MessageCutter, WireMessage
+from extension_harness.network.websocket_frames import MessageCutter, WireMessage
 
 Direction = Literal["to_server", "to_client"]
 OnMessage = Callable[["Link", Direction, WireMessage], None]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from extension_harness.oracle.server_faults import conversation_of, scope_of
 from extension_harness.server import StoreDump
-from extension_harness.server_faults import conversation_of, scope_of
 from extension_harness.storage import DatabaseDump
 
 DATABASE_VERSION = 10

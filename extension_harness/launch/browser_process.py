@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from extension_harness.chromium import Chromium
 from extension_harness.errors import BrowserStartError, ProfileInUseError
+from extension_harness.launch.chromium import Chromium
 from extension_harness.waiting import countdown
 
 ALWAYS = (

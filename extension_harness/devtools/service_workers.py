@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from extension_harness.cdp import DevTools, Subscription
+from extension_harness.devtools.cdp import DevTools, Subscription
 from extension_harness.errors import DevToolsError, WaitTimeoutError
 from extension_harness.waiting import countdown
 

@@ -6,7 +6,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from typing import Any
 
-from extension_harness.cdp import DevTools, Json, ProtocolEvent
+from extension_harness.devtools.cdp import DevTools, Json, ProtocolEvent
 from extension_harness.errors import (
     DevToolsError,
     DevToolsTimeoutError,

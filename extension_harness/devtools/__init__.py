@@ -1,0 +1,1 @@
+"""The DevTools protocol: a connection, evaluation, and which workers there are."""

@@ -1,0 +1,1 @@
+"""Finding a Chromium, reading an unpacked extension, starting and proving both."""

@@ -1,0 +1,1 @@
+"""A network that misbehaves: a proxy that knows WebSocket frames, and its faults."""

@@ -1,0 +1,1 @@
+"""Ledger, stores and frames held against each other, record by record."""
