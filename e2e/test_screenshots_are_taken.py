@@ -41,7 +41,6 @@ def shoot(page: Page, folder: Path, name: str) -> None:
 
 def fit_popup(popup: Page) -> None:
     """The window that a browser gives a popup: as tall as it is, at most 600."""
-    popup.call("Emulation.setScrollbarsHidden", hidden=True)
     height = popup.evaluate("Math.min(600, document.body.offsetHeight)")
     popup.resize(POPUP_WIDTH, height)
 

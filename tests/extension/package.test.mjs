@@ -77,6 +77,12 @@ test("every text that a page or the observer names exists", () => {
   for (const text of named) assert.ok(Object.hasOwn(english, text), text);
 });
 
+test("an account out of scope has words of its own, which name it", () => {
+  for (const texts of [english, chinese]) {
+    assert.match(texts.error_out_of_scope.message, /\$ACCOUNT\$/);
+  }
+});
+
 test("every setting is in the documentation", async () => {
   const { DEFAULTS } =
     await import("../../extension_harness/extension/shared/settings.js");

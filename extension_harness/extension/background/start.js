@@ -11,6 +11,7 @@ import { DATABASE_VERSION } from "../store/steps.js";
 import { Claims } from "./claims.js";
 import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
+import { Faults } from "./faults.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
 import { probe } from "./probe.js";
@@ -22,7 +23,6 @@ import { Uplink } from "./uplink.js";
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
 /** @typedef {import("../shared/frames.js").Incoming} Incoming */
 /** @typedef {import("./configuration.js").Stored} Stored */
-/** @typedef {{code: string, message: string, atMs: number}} Fault */
 
 /** @type {import("./connection.js").Clock} */
 const CLOCK = {
@@ -34,8 +34,7 @@ const CLOCK = {
 export class Background {
   bootId = crypto.randomUUID();
   #startedAtMs = Date.now();
-  /** @type {Fault | null} */
-  #lastFault = null;
+  #faults = new Faults(CLOCK.now);
   /** @type {Map<string, string>} account by the request id of a discovery */
   #discoveries = new Map();
   /** @type {Stored} */
@@ -173,6 +172,7 @@ export class Background {
         const isSameServer =
           serverUrl === before.serverUrl && bindingToken === before.bindingToken;
         if (isSameServer) return;
+        this.#faults.reconfigured();
         await this.#remember({ stop: null });
         this.#connection.reconfigure(null);
         await this.#presence.settle();
@@ -265,7 +265,7 @@ export class Background {
     };
     try {
       const accounts = await accountStatuses(this.#database);
-      return { ...common, accounts, lastFault: this.#lastFault };
+      return { ...common, accounts, lastFault: this.#faults.last };
     } catch (error) {
       return { ...common, accounts: [], lastFault: this.#fault(describeError(error)) };
     }
@@ -293,6 +293,7 @@ export class Background {
    */
   async #online(welcome) {
     const { accounts, storeId } = welcome;
+    this.#faults.welcomed(accounts);
     this.#claims.reset();
     this.#discoveries.clear();
     const storeIds = { ...this.#stored.storeIds };
@@ -344,12 +345,17 @@ export class Background {
 
   /** @param {import("../shared/frames.js").WsError} error */
   async #refused(error) {
-    const { code, message, channelAccountId, conversationId } = error;
+    const { code, channelAccountId, conversationId } = error;
     if (code === "claim_unproven" && channelAccountId && conversationId) {
       return this.#claims.offerAgain(channelAccountId, conversationId);
     }
     await this.#uplink.refuse(error);
-    if (!error.retryable) this.#fault({ code, message });
+    if (error.retryable) return;
+    const held = this.#connection.welcome?.accounts ?? [];
+    const open = this.#pages.all.map((page) => page.channelAccountId);
+    const foreign = open.filter((account) => !held.includes(account));
+    this.#faults.refused(error, foreign);
+    this.#showBadge();
   }
 
   /** @param {import("./pages.js").Page} page */
@@ -371,12 +377,10 @@ export class Background {
 
   /**
    * @param {{code: string, message: string}} fault
-   * @returns {Fault}
    */
   #fault(fault) {
-    this.#lastFault = { ...fault, atMs: Date.now() };
     this.#showBadge();
-    return this.#lastFault;
+    return this.#faults.add(fault);
   }
 
   /** @param {Promise<unknown>} work whose failure has nobody else to be told to */

@@ -42,7 +42,7 @@ const OLDEST_AMONG = 200;
  * @property {number} anomalies
  * @property {number | null} oldestPendingAtMs
  * @property {number} conversations
- * @property {number} completed
+ * @property {number} completed those that nothing more is to be done for
  * @property {{code: string, conversationId: string, observedAtMs: number}[]} latestAnomalies
  * @property {ConversationStatus[]} shown the ones that need attention first
  */
@@ -68,7 +68,7 @@ async function accountStatus(database, account) {
   let completed = 0;
   for await (const page of checkpointsOf(database, account)) {
     conversations += page.length;
-    completed += page.filter((checkpoint) => checkpoint.phase === "completed").length;
+    completed += await countFinished(database, account, page);
     worst = [...worst, ...page].sort(worstFirst).slice(0, MAX_SHOWN);
   }
   const [pending, awaiting, confirmed, rejected, oldestPendingAtMs, anomalies, shown] =
@@ -94,6 +94,39 @@ async function accountStatus(database, account) {
     completed,
     shown,
   };
+}
+
+/**
+ * Finished is what Bright has anchored, and what was read to its end and holds no valid
+ * message: nothing of that can be anchored, ever.
+ *
+ * @param {Database} database
+ * @param {string} account
+ * @param {CheckpointRecord[]} checkpoints one page of them
+ * @returns {Promise<number>}
+ */
+async function countFinished(database, account, checkpoints) {
+  const completed = checkpoints.filter(({ phase }) => phase === "completed").length;
+  const empty = checkpoints.filter(isEmpty);
+  if (empty.length === 0) return completed;
+  const waiting = await database.read([CANDIDATES], (transaction) =>
+    Promise.all(
+      empty.flatMap(({ conversationId }) =>
+        ["pending_ack", "awaiting_anchor"].map(async (status) => {
+          const key = [account, conversationId, status];
+          const index = "by_account_conversation_status";
+          const count = await countUnder(transaction, CANDIDATES, index, key);
+          return count > 0 ? [conversationId] : [];
+        }),
+      ),
+    ),
+  );
+  return completed + empty.length - new Set(waiting.flat()).size;
+}
+
+/** @param {CheckpointRecord} checkpoint */
+function isEmpty({ phase, historyComplete, result }) {
+  return phase !== "completed" && historyComplete && result === "no_valid_messages";
 }
 
 /**
@@ -167,7 +200,7 @@ function progressOf(checkpoint, counts) {
   if (!checkpoint.historyComplete) {
     return (0.5 * checkpoint.pages) / (checkpoint.pages + 3) + 0.2 * sent;
   }
-  return checkpoint.result === "no_valid_messages" ? 1 : 0.5 + 0.45 * sent;
+  return isEmpty(checkpoint) && counts.pending === 0 ? 1 : 0.5 + 0.45 * sent;
 }
 
 /**

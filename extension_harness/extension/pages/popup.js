@@ -68,7 +68,8 @@ function stateDetail(connection, nowMs) {
 function showFault({ lastFault, nowMs }) {
   element("last-error").hidden = lastFault === null;
   if (lastFault === null) return;
-  say("last-error-text", wordsFor("error", lastFault.code, lastFault.message));
+  const { code, message, account } = lastFault;
+  say("last-error-text", wordsFor("error", code, message, account ?? ""));
   say("last-error-age", ageWords(nowMs - lastFault.atMs));
 }
 

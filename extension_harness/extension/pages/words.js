@@ -24,9 +24,10 @@ export function translatePage() {
  * @param {"error" | "result" | "anomaly"} family
  * @param {string} code
  * @param {string} [message] the technical words, where there are any
+ * @param {string} [account] the account that it is about, where that is known
  */
-export function wordsFor(family, code, message) {
-  const known = translated(`${family}_${code}`);
+export function wordsFor(family, code, message, account = "") {
+  const known = translated(`${family}_${code}`, [account]);
   if (known !== "") return known;
   return family === "error"
     ? translated("error_other", [message || code, code])

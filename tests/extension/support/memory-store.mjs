@@ -3,7 +3,11 @@
 
 import { upgrade } from "../../../extension_harness/extension/store/steps.js";
 
-globalThis.IDBKeyRange ??= { only: (key) => ({ only: key }) };
+globalThis.IDBKeyRange ??= {
+  only: (key) => ({ only: key }),
+  // All that begins with this key, which is how the product uses it.
+  bound: (key) => ({ begin: key }),
+};
 
 class Store {
   records = new Map();
@@ -25,13 +29,19 @@ class Store {
     asked(this.records.set(record[this.#keyPath], structuredClone(record)));
 
   index(name) {
-    const under = ({ only }) => {
-      const keyOf = (record) =>
-        [this.#indexes.get(name)].flat().map((path) => record[path]);
+    const keyOf = (record) =>
+      [this.#indexes.get(name)].flat().map((path) => record[path]);
+    const under = (range) => {
+      const key = [range.only ?? range.begin].flat();
       return [...this.records]
         .sort(([left], [right]) => (left < right ? -1 : 1))
         .map(([, record]) => structuredClone(record))
-        .filter((record) => String(keyOf(record)) === String([only].flat()));
+        .filter(
+          (record) =>
+            String(
+              keyOf(record).slice(0, range.only ? undefined : key.length),
+            ) === String(key),
+        );
     };
     const keysUnder = (range) =>
       [...this.records.keys()]
@@ -40,14 +50,20 @@ class Store {
         )
         .sort();
     return {
-      openKeyCursor: (range) => cursorOver(keysUnder(range)),
+      openKeyCursor: (range) =>
+        range === null
+          ? cursorOver(distinct([...this.records.values()].map(keyOf)))
+          : cursorOver(keysUnder(range)),
+      openCursor: (range) => cursorOver(keysUnder(range), this.records),
       count: (range) => asked(under(range).length),
       getAll: (range, limit) => asked(under(range).slice(0, limit)),
     };
   }
 }
 
-function cursorOver(keys) {
+const distinct = (keys) => [...new Set(keys.map(String))].sort();
+
+function cursorOver(keys, records) {
   const request = asked(null);
   const at = (position) => {
     const step = (next) => {
@@ -57,7 +73,9 @@ function cursorOver(keys) {
     return position >= keys.length
       ? null
       : {
+          key: keys[position],
           primaryKey: keys[position],
+          value: structuredClone(records?.get(keys[position])),
           continue: () => step(position + 1),
           continuePrimaryKey: (_key, primary) => {
             const next = keys.findIndex(

@@ -1,0 +1,67 @@
+// The last fault, for the popup to show. A fault that Bright named is over when another
+// configuration is saved, or when Bright takes the account that it did not hold; one of this
+// side (the store, a page) is no matter of the configuration and stays.
+
+/** @typedef {{code: string, message: string}} Described */
+/**
+ * @typedef {Described & {atMs: number, account: string | null}} Fault
+ *     `account`: the one that it is about, where that is known
+ */
+
+export class Faults {
+  /** @type {Fault | null} */
+  #last = null;
+  #isBrights = false;
+  #now;
+
+  /** @param {() => number} now */
+  constructor(now) {
+    this.#now = now;
+  }
+
+  get last() {
+    return this.#last;
+  }
+
+  /**
+   * Something went wrong on this side.
+   *
+   * @param {Described} fault
+   * @returns {Fault}
+   */
+  add({ code, message }) {
+    this.#isBrights = false;
+    this.#last = { code, message, atMs: this.#now(), account: null };
+    return this.#last;
+  }
+
+  /**
+   * Bright refused something for good.
+   *
+   * @param {import("../shared/frames.js").WsError} error
+   * @param {string[]} foreign accounts of open pages that the binding does not hold
+   */
+  refused({ code, message, channelAccountId }, foreign) {
+    const guessed = code === "out_of_scope" ? (foreign[0] ?? null) : null;
+    const account = channelAccountId ?? guessed;
+    this.#isBrights = true;
+    this.#last = { code, message, atMs: this.#now(), account };
+  }
+
+  /** Another server or token: what the last one said is over. */
+  reconfigured() {
+    if (this.#isBrights) this.#last = null;
+  }
+
+  /**
+   * Bright has welcomed us for these accounts.
+   *
+   * @param {string[]} accounts
+   */
+  welcomed(accounts) {
+    if (this.#last?.code !== "out_of_scope") return;
+    const { account } = this.#last;
+    // Whatever still is out of scope is said again at once: its page registers anew.
+    if (account === null || accounts.includes(account)) this.#last = null;
+  }
+}
