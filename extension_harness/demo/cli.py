@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
-import sys
 
 from rich.console import Console
 
@@ -14,6 +14,7 @@ from extension_harness.demo.display import addresses, bars, table
 from extension_harness.demo.run import summarise, sync
 from extension_harness.demo.stage import Plan, Stage
 from extension_harness.errors import HarnessError
+from extension_harness.page.errors import PageError
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,24 +47,39 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the demo; everything but the JSON line goes to stderr."""
+    """Run the demo; with --json everything but the JSON line goes to stderr.
+
+    Exit status 1 when it cannot be shown or does not agree, 130 when it was ended; then
+    the JSON line is ``{"error": …}``. However it ends, nothing is left running.
+    """
     console = Console(stderr=arguments.json)
-    plan = Plan(
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
+    try:
+        with Stage(_plan(arguments, console)) as stage:
+            return _play(stage, arguments, console)
+    except (HarnessError, PageError) as error:
+        console.print(str(error), style="red", markup=False, soft_wrap=True)
+        problem, status = str(error), 1
+    except KeyboardInterrupt:
+        problem, status = "ended before it was done", 130
+    if arguments.json:
+        print(json.dumps({"error": problem}), flush=True)
+    return status
+
+
+def _plan(arguments: argparse.Namespace, console: Console) -> Plan:
+    headless = arguments.headless or not _has_screen()
+    if headless and not arguments.headless:
+        console.print("There is no screen here, so the browser runs without a window.")
+    return Plan(
         seed=arguments.seed,
         conversations=arguments.conversations,
         messages=arguments.messages,
         live_messages=arguments.live,
-        headless=arguments.headless or not _has_screen(),
+        headless=headless,
         chromium=arguments.chromium,
     )
-    try:
-        with Stage(plan) as stage:
-            return _play(stage, arguments, console)
-    except HarnessError as error:
-        console.print(f"[red]{error}[/red]", soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:
-        return 130
 
 
 def _play(stage: Stage, arguments: argparse.Namespace, console: Console) -> int:
@@ -82,12 +98,9 @@ def _play(stage: Stage, arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _stay() -> None:
-    """Wait for Ctrl-C or SIGTERM; each ends the demo as a person wants it ended."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
+    """Wait until the demo is ended by Ctrl-C, SIGTERM or a closed terminal."""
+    with contextlib.suppress(KeyboardInterrupt):
         signal.pause()
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
 
 
 def _has_screen() -> bool:

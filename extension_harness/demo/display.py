@@ -67,14 +67,14 @@ def table(summary: Summary, verdict: Verdict, console: Console) -> None:
 def addresses(stage: Stage, console: Console) -> None:
     """Print where to look while the demo stays."""
     popup = f"chrome-extension://{stage.browser.extension_id}/pages/popup.html"
+    seen = "" if stage.plan.headless else f"\npopup, in the browser  {popup}"
     console.print(
         Panel(
             f"the simulated page   {stage.page.local_url}\n"
-            f"its control address  {stage.page.control_url}\n"
+            f"its control address  {stage.page.control_url}/status\n"
             f"Bright, health       {stage.bright.http_url}/readyz\n"
             f"Bright, metrics      {stage.bright.http_url}/metrics\n"
-            f"Bright's database    {stage.bright.database}\n"
-            f"popup, in the demo's browser  {popup}",
+            f"Bright's database    {stage.bright.database}{seen}",
             title="Where to look; Ctrl-C ends the demo",
         )
     )

@@ -27,7 +27,12 @@ async (name, account) => {
       done(reading.objectStore(stores[1]).index("by_account").getAll(account, 10000)),
       done(reading.objectStore(stores[2]).count()),
     ]);
-    const completed = checkpoints.filter((each) => each.phase === "completed").length;
+    // A conversation without any valid message has nothing to be anchored at.
+    const completed = checkpoints.filter(
+      (each) =>
+        each.phase === "completed" ||
+        (each.historyComplete && each.result === "no_valid_messages"),
+    ).length;
     return { confirmed, pending, anomalies, completed, started: checkpoints.length };
   } finally {
     database.close();
@@ -45,6 +50,12 @@ class Progress:
     anomalies: int = 0
     completed: int = 0
     started: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.confirmed} messages confirmed, {self.pending} waiting, "
+            f"{self.completed} of {self.started} conversations completed"
+        )
 
 
 def read_progress(page: Page, account: str) -> Progress:

@@ -6,9 +6,9 @@ Each function yields a sentence for each fault; none for a good store.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from extension_harness.oracle.server_faults import conversation_of, scope_of
+from extension_harness.oracle.server_faults import Row, conversation_of, scope_of
 from extension_harness.server import StoreDump
 from extension_harness.storage import DatabaseDump
 
@@ -68,6 +68,8 @@ def checkpoint_faults(extension: DatabaseDump, server: StoreDump) -> Iterator[st
         newest[key] = max(newest.get(key, order), order)
     for each in checkpoints:
         where = conversation_of(each)
+        if _rests_empty(each, newest):
+            continue
         if each["phase"] != "completed":
             yield f"{where} is {each['phase']}, not completed: {each.get('result')}"
             continue
@@ -87,6 +89,17 @@ def checkpoint_faults(extension: DatabaseDump, server: StoreDump) -> Iterator[st
             )
     seen = {conversation_of(each) for each in checkpoints}
     yield from (f"{key} was never synced" for key in newest.keys() - seen)
+
+
+def _rests_empty(
+    checkpoint: Row, newest: Mapping[tuple[str, str], tuple[int, str]]
+) -> bool:
+    """Whether a conversation was read to its end and has no valid message at all."""
+    return bool(
+        checkpoint.get("result") == "no_valid_messages"
+        and checkpoint["historyComplete"]
+        and conversation_of(checkpoint) not in newest
+    )
 
 
 def stray_faults(extension: DatabaseDump) -> Iterator[str]:

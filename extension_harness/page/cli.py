@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import sys
 import threading
 from types import FrameType
 
@@ -47,15 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
             timeline=Timeline(open_first=True),
         ).start()
     except PageError as error:
-        print(f"bright page: {error}")
+        print(f"bright page: {error}", file=sys.stderr)
         return 1
     stop = threading.Event()
 
     def end(_: int, __: FrameType | None) -> None:
         stop.set()
 
-    signal.signal(signal.SIGINT, end)
-    signal.signal(signal.SIGTERM, end)
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, end)
     _say(page, as_json=arguments.json)
     stop.wait()
     page.stop()

@@ -99,7 +99,7 @@ class SimulatedPage:
         self._certificate = self._certificate or make_certificate()
         try:
             self._sockets = [_listen(port) for port in self._ports]
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             raise PageNotRunningError(
                 f"the simulated page cannot listen on ports {self._ports}: {error}"
             ) from error
