@@ -43,13 +43,13 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
     Raises:
         StoreInUse: another server serves this database.
         SchemaRefused: the file is not for this server.
-        StoreUnavailable: the file cannot be opened.
+        StoreUnavailable: the file cannot be opened, or not written.
     """
     make_folder(settings.database)
     counted = metrics.Metrics()
     with lock.held(settings.database, settings.lock_patience_seconds) as descriptor:
         async with (
-            opened(settings, clock) as store,
+            _writable(settings, clock) as store,
             _committing(store, settings, clock, counted, descriptor) as committer,
         ):
             bright, tasks = _compose(store, committer, counted, settings, clock)
@@ -59,6 +59,13 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _writable(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]:
+    async with opened(settings, clock) as store:
+        await store.prove_writable()
+        yield store
 
 
 @asynccontextmanager

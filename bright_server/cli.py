@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import TypeAlias
 
@@ -29,7 +29,7 @@ from bright_server.collector import ease_garbage_collection
 from bright_server.errors import BrightError, ConfigurationError, StoreMissing
 from bright_server.messages import BindingId
 from bright_server.settings import Settings
-from bright_server.stores.sqlite.connection import make_folder
+from bright_server.stores.sqlite.connection import make_folder, refuse_foreign
 from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import bindings_opened
 from bright_server.wire.codec import compact_json, is_identifier, unstorable_path
@@ -40,6 +40,8 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 _BUILT_IN = frozenset({"serve", "binding", "store", "schema"})
+# The settings that are options of `bright serve`, too.
+_OPTIONS = ("database", "host", "port", "conformance_echo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,6 +65,9 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bright", description="Durable sync of seller chats."
     )
+    parser.add_argument(
+        "--version", action="version", version=f"bright {version('bright-sync')}"
+    )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(subparsers)
     _add_binding(subparsers)
@@ -70,7 +75,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_schema(subparsers)
     # What others add may be slow to load: only for a command that is none of these, and
     # for the help.
-    if not _BUILT_IN.intersection(given[:1]):
+    if not (_BUILT_IN | {"--version"}).intersection(given[:1]):
         _add_others(subparsers)
     return parser
 
@@ -78,15 +83,16 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 def _add_serve(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("serve", help="run the server")
     _add_database(parser)
-    parser.add_argument("--host", help="address to listen on (BRIGHT_HOST)")
+    parser.add_argument("--host", help=f"address to listen on ({_source('host')})")
     parser.add_argument(
-        "--port", type=int, help="port, 0 for any free one (BRIGHT_PORT)"
+        "--port", type=int, help=f"port, 0 for any free one ({_source('port')})"
     )
     parser.add_argument(
         "--conformance-echo",
         action="store_true",
         default=None,
-        help="also serve /v1/conformance-echo, for a WebSocket conformance suite",
+        help="also serve /v1/conformance-echo, for a WebSocket conformance suite"
+        " (BRIGHT_CONFORMANCE_ECHO; default off)",
     )
     _add_json(parser)
     parser.set_defaults(run=_serve)
@@ -101,7 +107,10 @@ def _add_binding(subparsers: Subparsers) -> None:
         "create", help="make a binding; its token is shown once"
     )
     create.add_argument(
-        "--account", action="append", required=True, help="a channel account's id"
+        "--account",
+        action="append",
+        required=True,
+        help="a channel account's id; may be repeated",
     )
     create.add_argument("--label", default="", help="a name for your own use")
     create.set_defaults(run=_create_binding)
@@ -126,7 +135,11 @@ def _add_store(subparsers: Subparsers) -> None:
 def _add_schema(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("schema", help="print the contract of the wire")
     parser.add_argument(
-        "--format", choices=("json-schema", "asyncapi"), default="json-schema"
+        "--format",
+        choices=("json-schema", "asyncapi"),
+        default="json-schema",
+        help="a JSON Schema of all frames, or an AsyncAPI document that also tells who"
+        " sends which (default %(default)s)",
     )
     parser.set_defaults(run=_print_schema)
 
@@ -164,8 +177,20 @@ def _missing(name: str, reason: str) -> Run:
 
 def _add_database(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--database", type=Path, help="the database's file (BRIGHT_DATABASE)"
+        "--database", type=_path, help=f"the database's file ({_source('database')})"
     )
+
+
+def _source(name: str) -> str:
+    """Say where an option comes from when it is not given."""
+    return f"BRIGHT_{name.upper()}; default {Settings.model_fields[name].default}"
+
+
+def _path(text: str) -> Path:
+    # An empty path would be the folder that one is in.
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: give the path of a file")
+    return Path(text)
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -175,14 +200,23 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 def _settings(parsed: argparse.Namespace) -> Settings:
     given = {
         name: value
-        for name in ("database", "host", "port", "conformance_echo")
+        for name in _OPTIONS
         if (value := getattr(parsed, name, None)) is not None
     }
     return Settings(**given)
 
 
+def _database(settings: Settings) -> Path:
+    if settings.database.is_dir():
+        raise ConfigurationError(
+            f"{settings.database} is no database, it is a folder: give the path of a"
+            " file with --database (or BRIGHT_DATABASE)"
+        )
+    return settings.database
+
+
 def _existing_database(parsed: argparse.Namespace) -> Path:
-    database = _settings(parsed).database
+    database = _database(_settings(parsed))
     if not database.is_file():
         raise StoreMissing(database)
     return database
@@ -190,6 +224,7 @@ def _existing_database(parsed: argparse.Namespace) -> Path:
 
 def _serve(parsed: argparse.Namespace) -> int:
     settings = _settings(parsed)
+    refuse_foreign(_database(settings))
     logging.basicConfig(
         stream=sys.stderr,
         level=settings.log_level.upper(),
@@ -225,9 +260,15 @@ def _create_binding(parsed: argparse.Namespace) -> int:
             )
 
     _check_texts(parsed)
-    database = _settings(parsed).database
+    database = _database(_settings(parsed))
+    is_new = not database.exists()
     make_folder(database)
     issued = asyncio.run(create())
+    if is_new:
+        _note(f"made a new database at {database}")
+    for account in parsed.account:
+        if not (account.isascii() and account.isdigit()):
+            _note(f"warning: the account {account!a} is not digits, as accounts are")
     facts = _binding_facts(issued.binding)
     if parsed.json:
         print(compact_json({**facts, "token": issued.token}))
@@ -235,6 +276,11 @@ def _create_binding(parsed: argparse.Namespace) -> int:
         print(f"binding {issued.binding.binding_id} for {', '.join(parsed.account)}")
         print(f"token   {issued.token}   (shown this once)")
     return 0
+
+
+def _note(words: str) -> None:
+    """Say what a person should know, apart from what was asked for."""
+    print(f"bright: {words}", file=sys.stderr)
 
 
 def _check_texts(parsed: argparse.Namespace) -> None:
@@ -298,7 +344,7 @@ def _binding_facts(binding: Binding) -> dict[str, object]:
 
 
 def _dump_store(parsed: argparse.Namespace) -> int:
-    for record in dump(_settings(parsed).database):
+    for record in dump(_database(_settings(parsed))):
         print(compact_json(record))
     return 0
 
@@ -314,5 +360,6 @@ def _in_words(error: BrightError | ValidationError | SettingsError) -> str:
     if isinstance(error, SettingsError):
         return f"a setting of the environment is not JSON: {error}"
     first = error.errors(include_url=False, include_input=False)[0]
-    name = "_".join(str(part) for part in first["loc"]).upper()
-    return f"the setting BRIGHT_{name} cannot be used: {first['msg']}"
+    name = "_".join(str(part) for part in first["loc"])
+    option = f" (--{name.replace('_', '-')})" if name in _OPTIONS else ""
+    return f"the setting BRIGHT_{name.upper()}{option} cannot be used: {first['msg']}"

@@ -6,7 +6,7 @@ import json
 import socket
 import sqlite3
 from contextlib import closing
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, version
 from pathlib import Path
 
 import pytest
@@ -74,6 +74,58 @@ def test_a_missing_database_is_said_and_not_made(
 
     assert "no database at" in capsys.readouterr().err
     assert not database.exists()
+
+
+def test_a_new_database_is_said_once(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--database={database}"
+
+    run("binding", "create", option, "--json", "--account=2500000000001")
+    made = capsys.readouterr()
+    run("binding", "create", option, "--json", "--account=2500000000001")
+
+    assert f"made a new database at {database}" in made.err
+    json.loads(made.out)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_account_that_is_not_digits_is_warned_of(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--database={database}"
+
+    assert run("binding", "create", option, "--account=1", "--account=shop") == 0
+    (warning,) = [
+        line for line in capsys.readouterr().err.splitlines() if "warning" in line
+    ]
+    assert "'shop'" in warning
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["serve", "binding create --account=1", "binding list", "store dump"],
+)
+def test_a_folder_or_nothing_is_no_database(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*command.split(), f"--database={tmp_path}") == 2
+    assert f"{tmp_path} is no database, it is a folder" in capsys.readouterr().err
+
+    with pytest.raises(SystemExit) as ended:
+        run(*command.split(), "--database=")
+    assert ended.value.code == 2
+    assert "--database: it is empty" in capsys.readouterr().err
+
+
+def test_a_port_that_cannot_be_names_its_option_and_its_setting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("serve", "--port=99999") == 2
+
+    err = capsys.readouterr().err
+    assert "--port" in err
+    assert "BRIGHT_PORT" in err
 
 
 def test_revoking_nothing_is_no_success(
@@ -164,6 +216,27 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert name in out
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("--version", f"bright {version('bright-sync')}"),
+        ("serve --help", "default 8765"),
+        ("serve --help", "default 127.0.0.1"),
+        ("serve --help", "default var/bright.db"),
+        ("binding create --help", "may be repeated"),
+        ("schema --help", "AsyncAPI document"),
+    ],
+)
+def test_the_help_says(
+    command: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(*command.split())
+
+    assert ended.value.code == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_command_whose_extra_is_missing_says_which(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,10 +269,12 @@ async def test_bug_48_a_server_that_cannot_start_says_why_and_ends_at_once(
         for arguments, reason in (
             ((f"--database={newer}", "--port=0"), "needs a server that knows"),
             ((f"--database={text}", "--port=0"), "not a SQLite database"),
-            ((f"--database={tmp_path}", "--port=0"), "unable to open"),
+            ((f"--database={tmp_path}", "--port=0"), "it is a folder"),
             ((f"--database={tmp_path}/ok.db", f"--port={port}"), "cannot listen"),
         ):
             status, out, err = await bright_status("serve", *arguments)
             assert (status, out) == (2, ""), err
             assert reason in err
             assert "Traceback" not in err
+    # Nothing is put beside a file that is no database.
+    assert not text.with_name("text.db.lock").exists()

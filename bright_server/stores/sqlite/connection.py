@@ -8,19 +8,25 @@ every transaction is opened and closed in so many words.
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import aiosqlite
 
 from bright_server.errors import SchemaRefused, StoreUnavailable
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+NO_DATABASE: Final = "it is not a SQLite database: choose another path"
 
 _FULL = 2
 _NEEDED_SQLITE = (3, 37, 0)  # STRICT tables
@@ -30,6 +36,7 @@ _WAL_BYTES = 67_108_864
 _PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.01
 _ENDING_SECONDS = 5.0
+_HEADER = b"SQLite format 3\0"
 
 
 class StoreConnection(aiosqlite.Connection):
@@ -62,6 +69,9 @@ async def connected(
 ) -> AsyncIterator[StoreConnection]:
     """Hold one connection; its thread ends with the block, whatever happens in it.
 
+    A file that is not there is made, for its owner alone to read; one that is there
+    keeps its mode.
+
     Raises:
         StoreUnavailable: the file cannot be opened, or not durably.
         SchemaRefused: the file is not a SQLite database, or SQLite is too old.
@@ -77,6 +87,7 @@ async def connected(
         timeout=busy_timeout_ms / 1000,
     )
     with translated(f"open {database}"):
+        _make_file(database)
         connection = StoreConnection(opening, _ROWS_AT_ONCE)
         await connection.open()
     # From here on the connection's thread runs, and would keep the process alive.
@@ -85,6 +96,20 @@ async def connected(
         yield connection
     finally:
         await connection.close()
+
+
+def _make_file(database: Path) -> None:
+    """Make the file where there is none; SQLite gives its log the file's own mode."""
+    # Exclusively, so that a file which is there is never opened and closed here: that
+    # would drop the locks which SQLite holds on it in this process.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        # The real file, for a link may point to one that is yet to be made.
+        descriptor = os.open(os.path.realpath(database), flags, 0o600)
+    except FileExistsError:
+        return
+    os.close(descriptor)
+    logger.info("made a new database at %s", database)
 
 
 async def _make_durable(connection: StoreConnection, database: Path) -> None:
@@ -96,7 +121,7 @@ async def _make_durable(connection: StoreConnection, database: Path) -> None:
         if isinstance(cause, sqlite3.DatabaseError) and not isinstance(
             cause, sqlite3.OperationalError
         ):
-            raise SchemaRefused(database, "it is not a SQLite database") from error
+            raise SchemaRefused(database, NO_DATABASE) from error
         raise
     if (mode, level) != ("wal", _FULL):
         raise StoreUnavailable(
@@ -151,8 +176,30 @@ def make_folder(database: Path) -> None:
     Raises:
         StoreUnavailable: it cannot be made.
     """
+    folder = database.parent
     with translated(f"make the folder of {database}"):
-        database.parent.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            logger.info("made the folder %s", folder)
+
+
+def refuse_foreign(database: Path) -> None:
+    """Refuse a file that is plainly no database, before anything is put beside it.
+
+    Only for the start of a process, before it opens the database: closing the file
+    would drop the locks which SQLite holds on it.
+
+    Raises:
+        SchemaRefused: the file has content, and not SQLite's.
+        StoreUnavailable: it cannot be read.
+    """
+    with translated(f"read {database}"):
+        if not database.is_file():
+            return
+        with database.open("rb") as file:
+            beginning = file.read(len(_HEADER))
+    if beginning not in (b"", _HEADER):
+        raise SchemaRefused(database, NO_DATABASE)
 
 
 def is_busy(error: BaseException | None) -> bool:

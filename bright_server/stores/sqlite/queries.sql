@@ -134,6 +134,9 @@ WHERE channel_account_id = ? AND conversation_id = ?
 -- name: write_probe
 UPDATE readiness SET probe = ?
 
+-- name: rewrite_probe
+UPDATE readiness SET probe = probe
+
 -- name: read_probe
 SELECT probe FROM readiness
 

@@ -83,6 +83,28 @@ class SqliteStore:
             probe = await self._reader.do(partial(scalar, sql=SQL["read_probe"]))
         return int(str(probe))
 
+    async def prove_writable(self) -> None:
+        """Write once, changing nothing, so that a server need not find out later.
+
+        A database that another process has locked now counts as writable.
+
+        Raises:
+            StoreUnavailable: it cannot be written.
+        """
+        database = self._settings.database
+        try:
+            with translated(f"write to {database}"):
+                await self._writer.do(_rewrite_probe)
+        except StoreUnavailable as error:
+            if is_busy(error.__cause__):
+                logger.warning("%s is locked by another process for now", database)
+                return
+            raise StoreUnavailable(
+                error.doing,
+                f"{error.reason}: let this user write the file and its folder, with"
+                " room on the disk, or give another --database",
+            ) from error.__cause__
+
     async def _commit_alone(self, work: Work) -> Outcome:
         try:
             return (await self._commit([work]))[0]
@@ -130,6 +152,18 @@ class SqliteStore:
         self._cache.put(result.states)
         self._last_position = result.last_position
         return result
+
+
+def _rewrite_probe(database: sqlite3.Connection) -> None:
+    database.execute(SQL["begin"])
+    try:
+        database.execute(SQL["rewrite_probe"])
+        database.execute(SQL["commit"])
+    except BaseException:
+        # A failed COMMIT may have rolled back by itself already.
+        if database.in_transaction:
+            database.execute(SQL["rollback"])
+        raise
 
 
 def _is_about_the_data(cause: BaseException | None) -> bool:

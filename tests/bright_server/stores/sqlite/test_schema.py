@@ -96,12 +96,12 @@ async def test_bug_48_a_failed_opening_leaves_no_thread_behind(
     settings: Settings, tmp_path: Path
 ) -> None:
     settings.database.write_bytes(b"this is no database at all, by any reading" * 99)
-    nowhere = settings.model_copy(update={"database": tmp_path / "no" / "such.db"})
+    folder = settings.model_copy(update={"database": tmp_path})
 
     with pytest.raises(SchemaRefused, match="not a SQLite database"):
         await open_once(settings)
     with pytest.raises(StoreUnavailable, match="unable to open"):
-        await open_once(nowhere)
+        await open_once(folder)
 
     assert not [
         thread for thread in threading.enumerate() if "_connection_" in thread.name

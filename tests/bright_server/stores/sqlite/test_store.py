@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import Any
+
+import pytest
 
 from bright_server.authorization.contract import Standing
 from bright_server.commit.contract import (
@@ -10,6 +14,7 @@ from bright_server.commit.contract import (
     Denied,
     NotStored,
 )
+from bright_server.errors import StoreUnavailable
 from bright_server.messages import (
     BindingId,
     ConversationKey,
@@ -227,3 +232,27 @@ async def test_the_conversation_cache_is_bounded_and_not_needed(
                     [batch(grant, observed(number), key=key)]
                 )
                 assert sequences(outcome) == [(number, False)]
+
+
+async def test_a_store_that_cannot_be_written_says_so_and_a_locked_one_is_let_be(
+    store: SqliteStore, settings: Settings
+) -> None:
+    await store.prove_writable()
+    assert await store.read_probe() == 0
+
+    with closing(sqlite3.connect(settings.database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await store.prove_writable()
+        # Nothing is left open: the writer goes on afterwards.
+        other.execute("ROLLBACK")
+
+        await store._writer.do(
+            lambda database: database.execute("PRAGMA query_only=ON")
+        )
+        with pytest.raises(
+            StoreUnavailable, match="give another --database"
+        ) as refused:
+            await store.prove_writable()
+        assert str(settings.database) in str(refused.value)
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("ROLLBACK")
