@@ -23,6 +23,8 @@ from extension_harness.errors import (
     HarnessError,
 )
 
+DRIVER_LIBRARY = "libatomic1"
+"""What Playwright's own Node needs and a bare Debian does not have."""
 ENVIRONMENT_VARIABLE = "BRIGHT_CHROMIUM"
 SYSTEM_NAMES = ("chromium", "chromium-browser")
 PLAYWRIGHT_PATTERNS = (
@@ -168,13 +170,22 @@ def installation(os_release: str, *, as_root: bool) -> tuple[tuple[str, ...], ..
     extension from just any folder: there Playwright brings its own build.
     """
     sudo = () if as_root else ("sudo",)
+    update = (*sudo, "apt-get", "update", "-qq")
+    install = (*sudo, "apt-get", "install", "-y", "-qq", DRIVER_LIBRARY)
     if re.search(r"^ID=\"?ubuntu\"?$", os_release, re.MULTILINE):
         playwright = (sys.executable, "-m", "playwright", "install", "--with-deps")
-        return ((*playwright, "chromium"),)
-    return (
-        (*sudo, "apt-get", "update", "-qq"),
-        (*sudo, "apt-get", "install", "-y", "-qq", "chromium"),
+        return (update, install, (*playwright, "chromium"))
+    return (update, (*install, "chromium"))
+
+
+def driver_starts() -> bool:
+    """Whether Playwright's driver runs here; a bare Debian lacks a library of its."""
+    tried = subprocess.run(
+        [sys.executable, "-m", "playwright", "--version"],
+        capture_output=True,
+        check=False,
     )
+    return tried.returncode == 0
 
 
 def _os_release() -> str:
@@ -196,6 +207,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--install", action="store_true", help="install when missing")
     options = parser.parse_args(arguments)
     try:
+        if options.install and not driver_starts():
+            install()
         try:
             found = find()
         except ChromiumNotFoundError:

@@ -125,15 +125,16 @@ def test_installing_where_it_cannot_be_done_says_what_to_do(
 
 
 def test_ubuntu_gets_playwrights_build_for_its_package_is_a_snap() -> None:
-    (step,) = chromium.installation('NAME="Ubuntu"\nID=ubuntu\n', as_root=False)
+    steps = chromium.installation('NAME="Ubuntu"\nID=ubuntu\n', as_root=False)
 
-    assert step[1:] == ("-m", "playwright", "install", "--with-deps", "chromium")
+    assert steps[-1][1:] == ("-m", "playwright", "install", "--with-deps", "chromium")
 
 
 def test_debian_gets_its_own_package_as_root_or_by_sudo() -> None:
     steps = chromium.installation("ID=debian\n", as_root=False)
 
-    assert steps[-1] == ("sudo", "apt-get", "install", "-y", "-qq", "chromium")
+    assert steps[-1][:5] == ("sudo", "apt-get", "install", "-y", "-qq")
+    assert steps[-1][5:] == ("libatomic1", "chromium")
     assert all(
         step[0] == "apt-get"
         for step in chromium.installation("ID=debian\n", as_root=True)
