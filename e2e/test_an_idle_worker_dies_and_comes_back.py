@@ -22,6 +22,8 @@ from extension_harness.waiting import countdown, wait_until
 
 OUTAGE_SECONDS = 180.0
 ALARM_PERIOD_SECONDS = 30.0
+DEATH_SECONDS = 90.0
+"""An idle life of 30 s, after a last alarm, on a machine that may be busy."""
 QUICK_TO_REST = {**SHORT, "idleGraceMs": 500}
 
 pytestmark = pytest.mark.usefixtures("outage")
@@ -65,7 +67,7 @@ def test_an_idle_worker_dies_and_the_next_observation_wakes_it(at_rest: AtRest) 
     """OT-61, known bugs 4, 10: nothing is kept alive for its own sake."""
     rig = at_rest.page_open
     before = boots(rig)
-    rig.worker.wait_idle_death()
+    rig.worker.wait_idle_death(DEATH_SECONDS)
     assert rig.proxy.open_connections == 0
 
     said = rig.page.post_live(text="said to a dead worker")
@@ -86,7 +88,7 @@ def test_the_connection_ends_with_the_last_page_and_the_worker_dies(
         "the connection to close after its last page",
         every=0.25,
     )
-    rig.worker.wait_idle_death()
+    rig.worker.wait_idle_death(DEATH_SECONDS)
 
     rig.open_page()
     rig.page.post_live(text="said in a new page")

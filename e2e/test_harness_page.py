@@ -11,6 +11,7 @@ from e2e.conftest import FIXTURES
 from extension_harness.browser import Browser
 from extension_harness.errors import EvaluationError, WaitTimeoutError
 from extension_harness.tab import Page
+from extension_harness.waiting import wait_until
 
 pytestmark = pytest.mark.extension(FIXTURES / "recorder")
 
@@ -76,6 +77,11 @@ def test_size_and_colour_scheme_are_set_and_pictured(
 def test_closing_twice_is_no_error(browser: Browser, page: Page) -> None:
     page.close()
     page.close()
-    assert page.target_id not in [
-        target["targetId"] for target in browser.devtools.targets()
-    ]
+    wait_until(
+        lambda: (
+            page.target_id
+            not in [target["targetId"] for target in browser.devtools.targets()]
+        ),
+        5,
+        "the tab to be gone",
+    )
