@@ -32,7 +32,7 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	@touch $@
 
 $(NODE): $(VENV)/.ready extension_harness/package.json extension_harness/package-lock.json
-	cd extension_harness && $(NPM) ci --silent
+	@echo 'npm ci, in extension_harness'; cd extension_harness && $(NPM) ci --silent
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.ready
@@ -58,7 +58,7 @@ check: setup ## format, lint, types, import contracts, tsc and eslint; under a m
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	cd extension_harness && $(NPM) run --silent check
+	@echo 'tsc, eslint and prettier, in extension_harness'; cd extension_harness && $(NPM) run --silent check
 
 format: setup ## put the code into the house format
 	$(BIN)/ruff format .
