@@ -61,4 +61,4 @@ def test_a_page_that_cannot_start_says_why(page: SimulatedPage) -> None:
     )
 
     assert done.returncode == 1
-    assert f"cannot listen on ports ({page.port}" in done.stdout
+    assert f"cannot listen on ports ({page.port}" in done.stderr
