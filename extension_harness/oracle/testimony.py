@@ -18,6 +18,12 @@ from extension_harness.server import StoreDump
 Scope = tuple[str, str, str]
 SETTLING = frozenset({"confirmed", "conflict"})
 """Results after which Bright holds a message under that id."""
+LIVE_SURFACE = "emitter"
+LIVE_SECONDS = 2.0
+"""How long an event may be on its way from the page to the extension's store.
+
+An anchor claimed meanwhile cannot know of it; what a page of history brought, it must.
+"""
 
 
 def ack_faults(seen: Iterable[Seen], server: StoreDump) -> Iterator[str]:
@@ -48,7 +54,8 @@ def early_anchors(seen: Iterable[Seen], ledger: Ledger) -> Iterator[str]:
     shown: dict[tuple[str, str], float] = {}
     for chance in ledger.observable():
         key = (chance.conversation_id, chance.message_id)
-        first = chance.first_at_ms / 1000 - wall
+        on_its_way = LIVE_SECONDS if chance.surface == LIVE_SURFACE else 0.0
+        first = chance.first_at_ms / 1000 - wall + on_its_way
         shown[key] = min(first, shown.get(key, first))
     expected = defaultdict(list)
     for message in ledger.expected():

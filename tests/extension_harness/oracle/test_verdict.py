@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -242,3 +243,22 @@ def test_an_anchor_before_its_last_ack_is_early(
     acks = [ack(1e9, each) for each in own]
     assert list(early_anchors([*acks, anchor(1e9, row)], ledger)) == []
     assert list(early_anchors([*acks[:-1], anchor(1e9, row), acks[-1]], ledger)) != []
+
+
+@pytest.mark.parametrize(("seconds_ago", "is_early"), [(0.5, False), (5.0, True)])
+def test_an_anchor_need_not_know_of_an_event_on_its_way(
+    seconds_ago: float,
+    is_early: bool,
+    ledger: Ledger,
+    stores: tuple[Rows, Rows],
+    corpus: Corpus,
+) -> None:
+    """An event that says to be older may come between a claim and its anchor."""
+    shown_at_ms = int((time.time() - seconds_ago) * 1000)
+    ledger.served("emitter", corpus.messages(), shown_at_ms)
+    _, server = stores
+    [row, *_] = server["anchor"]
+
+    found = list(early_anchors([anchor(time.monotonic(), row)], ledger))
+
+    assert (found != []) == is_early
