@@ -67,7 +67,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
     }
     for name, (default, what) in options.items():
         parser.add_argument(
-            f"--{name}", type=int, default=default, help=f"{what} (default {default})"
+            f"--{name}",
+            type=_positive,
+            default=default,
+            help=f"{what} (default {default})",
         )
     parser.add_argument(
         "--at-least",
@@ -89,6 +92,14 @@ def _common(parser: argparse.ArgumentParser) -> None:
         help="where the databases are made; choose a real disk (default var/bench)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _positive(text: str) -> int:
+    """Read a count of at least one, or fail as argparse wants it."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
 
 
 def _run_ingest(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.children import wait_for_quiet
 from benchmarks.contenders import BareSqlite, BareWebSocket, Bright
+from benchmarks.errors import WorkloadError
 from benchmarks.figures import Round, median_of
 from benchmarks.prefill import prefilled
 from benchmarks.workload import Workload
@@ -124,9 +125,14 @@ def scratch(directory: Path) -> Iterator[Path]:
 
     It is made where the caller says and not in the system's temporary folder, which may
     be memory, where writing durably costs nothing and measures nothing.
+
+    Raises WorkloadError when nothing can be made there.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=directory, prefix="run-"))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=directory, prefix="run-"))
+    except OSError as cause:
+        raise WorkloadError(f"no databases in {directory}: {cause}") from cause
     try:
         yield folder
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.document import Timeline, script_json
 from extension_harness.page.server import SimulatedPage
+from extension_harness.waiting import wait_until
 
 CORPUS = Corpus.generate(7, conversations=40, messages=900)
 HISTORY = """code => new Promise(done =>
@@ -117,7 +117,9 @@ def test_m41_live_messages_come_with_noise_five_to_one(
     tab.wait_for_function(
         "seen.filter(([name]) => name === 'BaaSMessageNew').length > 3"
     )
-    wait_for(lambda: all(_emitted(simulated, m.message_id) for m in posted))
+    wait_until(
+        lambda: all(_emitted(simulated, m.message_id) for m in posted), 10, "the events"
+    )
 
     seen: list[Any] = tab.evaluate("seen")
     messages = [each for each in seen if each[0] == "BaaSMessageNew"]
@@ -129,13 +131,6 @@ def test_m41_live_messages_come_with_noise_five_to_one(
 def _emitted(simulated: SimulatedPage, message_id: str) -> bool:
     chances = simulated.ledger.observable()
     return ("emitter", message_id) in {(c.surface, c.message_id) for c in chances}
-
-
-def wait_for(condition: Any, seconds: float = 10.0) -> None:  # noqa: ANN401 - a callable
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true"
-        time.sleep(0.02)
 
 
 def test_a_live_message_replaces_the_full_list_and_moves_its_row_up(

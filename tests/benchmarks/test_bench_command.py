@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.cli import FAILED, MISSED, command
 from benchmarks.contenders import Bright, create_database
-from benchmarks.errors import MiscountError
+from benchmarks.errors import MiscountError, WorkloadError
+from benchmarks.ingest import scratch
 from benchmarks.workload import Workload
 
 SMALL = Workload(connections=4, batches=6, batch_messages=20, conversations=8)
@@ -117,3 +118,24 @@ def test_several_batches_in_flight_count_the_same(tmp_path: Path) -> None:
     create_database(database)
     with Bright(database, tmp_path, in_flight=4) as server:
         assert server.round(SMALL).messages == SMALL.sent
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_line(
+    tmp_path: Path,
+) -> None:
+    taken = tmp_path / "a file"
+    taken.write_text("")
+
+    with pytest.raises(WorkloadError, match="no databases in"), scratch(taken / "x"):
+        pass
+
+
+def test_less_than_one_round_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    command(parser.add_subparsers())
+
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args(["bench", "ingest", "--rounds", "-1"])
+
+    assert ended.value.code == FAILED
+    assert "-1 is less than 1" in capsys.readouterr().err

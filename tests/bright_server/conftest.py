@@ -13,6 +13,19 @@ from bright_server.settings import Settings
 from bright_server.stores.sqlite.store import SqliteStore, bindings_opened, opened
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
+from tests.bright_server.processes import create_binding
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Where a test's database will be."""
+    return tmp_path / "bright.db"
+
+
+@pytest.fixture
+async def token(database: Path) -> str:
+    """The token of a binding in `database`, which is made for it."""
+    return str((await create_binding(database))["token"])
 
 
 @pytest.fixture

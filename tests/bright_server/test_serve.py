@@ -34,16 +34,6 @@ from tests.bright_server.processes import (
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
-    return tmp_path / "bright.db"
-
-
-@pytest.fixture
-async def token(database: Path) -> str:
-    return str((await create_binding(database))["token"])
-
-
-@pytest.fixture
 async def server(database: Path, token: str) -> AsyncIterator[Server]:
     async with serving(database) as server:
         yield server

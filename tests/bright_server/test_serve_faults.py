@@ -8,8 +8,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from tests.bright_server.frames import (
     batch,
     heartbeat,
@@ -27,16 +25,6 @@ from tests.bright_server.senders import (
     assert_stored_once,
     write_locked,
 )
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    return tmp_path / "bright.db"
-
-
-@pytest.fixture
-async def token(database: Path) -> str:
-    return str((await create_binding(database))["token"])
 
 
 async def test_bug_45_and_48_sigterm_under_load_acks_what_was_taken_and_ends_well(

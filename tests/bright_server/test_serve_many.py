@@ -8,8 +8,6 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.bright_server.frames import (
     FIRST_ID,
     Frame,
@@ -18,7 +16,6 @@ from tests.bright_server.frames import (
     message,
 )
 from tests.bright_server.processes import (
-    create_binding,
     dumped,
     serving,
 )
@@ -27,16 +24,6 @@ from tests.bright_server.senders import (
     scopes,
     write_locked,
 )
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    return tmp_path / "bright.db"
-
-
-@pytest.fixture
-async def token(database: Path) -> str:
-    return str((await create_binding(database))["token"])
 
 
 async def test_bug_19_two_sockets_send_one_id_while_the_lock_is_held(

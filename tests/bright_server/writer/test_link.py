@@ -173,9 +173,9 @@ async def test_a_process_that_cannot_be_started_now_is_started_later(
     process = writer().pid
     with no_files_left():
         os.kill(process, signal.SIGKILL)
-        while link.ready.is_set():  # noqa: ASYNC110 - an event tells only of being set
-            await asyncio.sleep(0.01)
         async with asyncio.timeout(DEADLINE_SECONDS):
+            while link.ready.is_set():  # noqa: ASYNC110 - an event tells of being set
+                await asyncio.sleep(0.01)
             assert isinstance(await link.submit(batch(grant, 1), 10), NotStored)
     async with asyncio.timeout(DEADLINE_SECONDS):
         await link.ready.wait()
