@@ -84,13 +84,16 @@ class Committer(Protocol):
 
 
 @dataclass(slots=True)
-class _Pending:
+class Pending:
+    """Work that waits for its outcome, and what it holds in memory meanwhile."""
+
     work: Work
     size_bytes: int
     outcome: asyncio.Future[Outcome]
 
     @property
     def messages(self) -> int:
+        """Return how many messages it is; other work than batches is none."""
         return len(self.work.messages) if isinstance(self.work, ObservedBatch) else 0
 
 
@@ -108,7 +111,7 @@ class GroupCommitter:
         self._settings = settings
         self._clock = clock
         self._watch = watch
-        self._pending: deque[_Pending] = deque()
+        self._pending: deque[Pending] = deque()
         self._batches_of: Counter[ConversationKey] = Counter()
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
@@ -138,7 +141,7 @@ class GroupCommitter:
         if self.pending_bytes and self.pending_bytes + size_bytes > limit:
             raise Overloaded(self.pending_bytes, limit)
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._enqueue(_Pending(work, size_bytes, outcome))
+        self._enqueue(Pending(work, size_bytes, outcome))
         return outcome
 
     async def run(self) -> None:
@@ -162,7 +165,7 @@ class GroupCommitter:
         while self._pending:
             self._settle(self._pending.popleft(), NotStored("the server is stopping"))
 
-    def _enqueue(self, pending: _Pending) -> None:
+    def _enqueue(self, pending: Pending) -> None:
         self._pending.append(pending)
         self.pending_bytes += pending.size_bytes
         if isinstance(pending.work, ObservedBatch):
@@ -170,8 +173,8 @@ class GroupCommitter:
         self._arrived.set()
         self._idle.clear()
 
-    def _take_group(self) -> list[_Pending]:
-        group: list[_Pending] = []
+    def _take_group(self) -> list[Pending]:
+        group: list[Pending] = []
         messages = 0
         while self._pending and len(group) < self._settings.max_group_items:
             messages += self._pending[0].messages
@@ -180,7 +183,7 @@ class GroupCommitter:
             group.append(self._pending.popleft())
         return self._without_early_claims(group)
 
-    def _without_early_claims(self, group: list[_Pending]) -> list[_Pending]:
+    def _without_early_claims(self, group: list[Pending]) -> list[Pending]:
         """Put claims back whose conversation has batches that are not in this group.
 
         A claim is proven only when nothing of its conversation is pending (OT-50).
@@ -201,7 +204,7 @@ class GroupCommitter:
                 taken.append(each)
         return taken
 
-    async def _commit(self, group: list[_Pending]) -> None:
+    async def _commit(self, group: list[Pending]) -> None:
         began = self._clock.steady_seconds()
         outcomes: Iterable[Outcome]
         try:
@@ -229,7 +232,7 @@ class GroupCommitter:
             )
         )
 
-    def _settle(self, pending: _Pending, outcome: Outcome) -> None:
+    def _settle(self, pending: Pending, outcome: Outcome) -> None:
         self.pending_bytes -= pending.size_bytes
         if isinstance(pending.work, ObservedBatch):
             key = pending.work.conversation

@@ -15,11 +15,10 @@ import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final, cast
 
-from bright_server.commit.committer import CommitWatch, GroupReport
-from bright_server.commit.contract import NotStored, ObservedBatch, Outcome, Work
+from bright_server.commit.committer import CommitWatch, GroupReport, Pending
+from bright_server.commit.contract import NotStored, Outcome, Work
 from bright_server.errors import CommitterStopped, Overloaded, StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.writer.parcels import READY, Parcels, pack, pack_work, unpack_group
@@ -28,17 +27,6 @@ logger = logging.getLogger(__name__)
 
 _MODULE: Final = "bright_server.writer.process"
 _BUFFER_BYTES: Final = 1 << 20
-
-
-@dataclass(slots=True)
-class _Pending:
-    work: Work
-    size_bytes: int
-    outcome: asyncio.Future[Outcome]
-
-    @property
-    def messages(self) -> int:
-        return len(self.work.messages) if isinstance(self.work, ObservedBatch) else 0
 
 
 class WriterLink:
@@ -54,7 +42,7 @@ class WriterLink:
         self._settings = settings
         self._watch = watch
         self._lock = lock
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._last_ticket = 0
         self._transport: asyncio.WriteTransport | None = None
         self._idle = asyncio.Event()
@@ -78,7 +66,7 @@ class WriterLink:
             raise Overloaded(self.pending_bytes, limit)
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._last_ticket += 1
-        self._pending[self._last_ticket] = _Pending(work, size_bytes, outcome)
+        self._pending[self._last_ticket] = Pending(work, size_bytes, outcome)
         self.pending_bytes += size_bytes
         self._idle.clear()
         if self._transport is not None:
@@ -147,7 +135,7 @@ class WriterLink:
             self._settle(each, NotStored(reason))
         self._idle.set()
 
-    def _settle(self, pending: _Pending, outcome: Outcome) -> None:
+    def _settle(self, pending: Pending, outcome: Outcome) -> None:
         self.pending_bytes -= pending.size_bytes
         if not pending.outcome.done():
             pending.outcome.set_result(outcome)
