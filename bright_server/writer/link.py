@@ -13,7 +13,7 @@ import logging
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
@@ -165,7 +165,7 @@ class WriterLink:
                 self.ready.clear()
                 # The end of the stream is what tells the process to end.
                 ours.close()
-                await _ended(process, self._settings.close_deadline_seconds)
+                await _unbroken(_ended(process, self._settings.close_deadline_seconds))
 
     async def _talk(self, ours: socket.socket) -> None:
         wire = _Wire(self)
@@ -199,6 +199,20 @@ class _Wire(asyncio.Protocol):
                 self._link.connected(self._transport)
             else:
                 self._link.received(content)
+
+
+async def _unbroken(work: Coroutine[object, object, None]) -> None:
+    """Carry work to its end; being cancelled meanwhile is told only then.
+
+    A server that stops just as its writer has fallen silent must still reap it, or the
+    process goes on without anybody.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
 
 
 async def _ended(process: Process, deadline_seconds: float) -> None:

@@ -195,6 +195,7 @@ async def test_a_process_whose_server_died_before_its_first_word_ends() -> None:
     finally:
         if process.returncode is None:
             process.kill()
+            await process.wait()
 
 
 async def test_more_than_may_wait_is_refused(
@@ -225,6 +226,28 @@ async def test_the_process_ends_with_the_link(
             process = writer()
             await link.submit(batch(grant, 1), 10)
         assert not process.is_running()
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_link_that_ends_as_its_process_falls_silent_reaps_it(
+    settings: Settings, reports: Reports, grant: Grant, steps: int
+) -> None:
+    with lock.held(settings.database) as descriptor:
+        async with linked(settings, reports, descriptor) as link:
+            process = writer()
+            _hang_up(link)
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                while link.ready.is_set():  # noqa: ASYNC110 - tells only of being set
+                    await asyncio.sleep(0)
+            for _ in range(steps):  # turns of the loop, into the waiting for its end
+                await asyncio.sleep(0)
+        assert not process.is_running()
+
+
+def _hang_up(link: WriterLink) -> None:
+    """Close the stream to the process, which then ends by itself."""
+    assert link._transport is not None
+    link._transport.abort()
 
 
 async def test_the_database_is_held_as_long_as_the_process_lives(
