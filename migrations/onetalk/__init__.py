@@ -1,0 +1,1 @@
+"""The upgrades of the OneTalk store, one step a file."""

@@ -1,0 +1,1 @@
+"""The OneTalk store in the words of the model: records, keys, verbs (docs/store.md)."""
