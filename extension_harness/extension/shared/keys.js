@@ -19,13 +19,25 @@ export function messageKey(channelAccountId, conversationId, messageId) {
 }
 
 /**
- * Scope of a checkpoint, a bootstrap, a profile (OT-02).
+ * Scope of a checkpoint, a bootstrap, a profile, buyer facts (OT-02).
  *
  * @param {string} channelAccountId
  * @param {string} conversationId
  */
 export function conversationKey(channelAccountId, conversationId) {
   return JSON.stringify([channelAccountId, conversationId]);
+}
+
+/**
+ * Scope of one rendered card: a message may render as several kinds (OT-90).
+ *
+ * @param {string} channelAccountId
+ * @param {string} conversationId
+ * @param {string} messageId
+ * @param {string} cardKind
+ */
+export function cardKey(channelAccountId, conversationId, messageId, cardKind) {
+  return JSON.stringify([channelAccountId, conversationId, messageId, cardKind]);
 }
 
 /**

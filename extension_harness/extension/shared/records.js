@@ -118,4 +118,79 @@
  * @property {number} listedAtMs
  */
 
+/** @typedef {"pending_ack" | "confirmed" | "anomaly" | "rejected"} CardStatus */
+
+/**
+ * A card as the page rendered it, its first content and its way to Bright (OT-90); key:
+ * `cardKey`.
+ *
+ * @typedef {object} CardRecord
+ * @property {string} key
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {string} messageId
+ * @property {string} candidateKey of the message that it belongs to
+ * @property {string} cardKind
+ * @property {unknown} content
+ * @property {string} contentDigest
+ * @property {CardStatus} status
+ * @property {number} observedAtMs
+ * @property {number} [confirmedAtMs]
+ * @property {string} [code] why it is an anomaly or rejected
+ */
+
+/**
+ * What a conversation's list says of the contact, cleaned: no secrets, no encrypted ids, no
+ * placeholders.
+ *
+ * @typedef {object} Profile
+ * @property {string} [name]
+ * @property {string} [companyName]
+ * @property {string} [loginId]
+ * @property {string} [country] two capital letters
+ * @property {string} [level] `L1` to `L4`
+ * @property {string} [portrait] an address
+ */
+
+/**
+ * A profile that Bright has not confirmed yet (OT-81).
+ *
+ * @typedef {object} PendingProfile
+ * @property {string | null} aliId
+ * @property {Profile} profile
+ * @property {string} fingerprint
+ * @property {number} observedAtMs
+ */
+
+/**
+ * The contact of one conversation (OT-80); key: `conversationKey`.
+ *
+ * @typedef {object} ProfileRecord
+ * @property {string} key
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {string | null} aliId as last confirmed
+ * @property {Profile | null} profile as last confirmed
+ * @property {string | null} lastUploadedFingerprint
+ * @property {number} uploadedObservedAtMs
+ * @property {number} rejectedObservedAtMs
+ * @property {number} updatedAtMs
+ * @property {number | null} lastUploadedAtMs
+ * @property {PendingProfile} [pending] only while there is one: without it the record has
+ *     no entry in the index of pending ones (OT-19)
+ */
+
+/**
+ * What is known of a conversation's buyer; key: `conversationKey`.
+ *
+ * @typedef {object} BuyerFactsRecord
+ * @property {string} key
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {Record<string, unknown>} facts
+ * @property {string} fingerprint
+ * @property {number} observedAtMs
+ * @property {string | null} uploadedFingerprint null until an ACK
+ */
+
 export {};

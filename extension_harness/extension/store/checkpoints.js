@@ -195,28 +195,24 @@ export function readBootstraps(database, keys) {
 }
 
 /**
- * The accounts that have any conversation here.
+ * The accounts that have any conversation here, at most `MAX_ACCOUNTS`: a step of the
+ * index each, however many conversations they have.
  *
  * @param {Database} database
  * @returns {Promise<string[]>}
  */
 export function knownAccounts(database) {
-  return database.read([CHECKPOINTS], (transaction) => {
+  return database.read([CHECKPOINTS], async (transaction) => {
     const index = indexOf(transaction, CHECKPOINTS, "by_account");
-    const request = index.openKeyCursor(null, "nextunique");
-    return new Promise((resolve, reject) => {
-      /** @type {string[]} */
-      const accounts = [];
-      request.onerror = () => reject(request.error);
-      request.onsuccess = () => {
-        const cursor = request.result;
-        if (cursor === null || accounts.length >= MAX_ACCOUNTS) {
-          return resolve(accounts);
-        }
-        accounts.push(String(cursor.key));
-        cursor.continue();
-      };
-    });
+    /** @type {string[]} */
+    const accounts = [];
+    while (accounts.length < MAX_ACCOUNTS) {
+      const beyond = IDBKeyRange.lowerBound(accounts[accounts.length - 1] ?? "", true);
+      const cursor = await done(index.openKeyCursor(beyond));
+      if (cursor === null) break;
+      accounts.push(String(cursor.key));
+    }
+    return accounts;
   });
 }
 

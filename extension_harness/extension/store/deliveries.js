@@ -12,7 +12,7 @@ import {
 import { changeCheckpoint } from "./checkpoints.js";
 import { done } from "./database.js";
 import { writeAnomalies } from "./observations.js";
-import { countUnder, firstUnder, indexOf } from "./reads.js";
+import { countUnder, firstUnder, indexOf, onlyUnder } from "./reads.js";
 import { ANOMALIES, CANDIDATES, CHECKPOINTS, MESSAGES } from "./steps.js";
 
 /** Candidates turned in one transaction when an account is offered again. */
@@ -38,7 +38,7 @@ export function pendingConversations(database, channelAccountId, page) {
   return database.read([CANDIDATES], (transaction) => {
     const index = indexOf(transaction, CANDIDATES, "by_account_status");
     const key = [channelAccountId, "pending_ack"];
-    const request = index.openKeyCursor(IDBKeyRange.only(key));
+    const request = index.openKeyCursor(onlyUnder(key));
     return new Promise((resolve, reject) => {
       /** @type {string[]} */
       const found = [];

@@ -2,6 +2,8 @@
 // and runs inside the one versionchange transaction: a throw aborts the whole upgrade and
 // the database stays as it was. A fresh database runs them all.
 
+import { StoreError } from "../shared/errors.js";
+
 export const DATABASE_NAME = "trade-message-center";
 export const DATABASE_VERSION = 10;
 
@@ -20,6 +22,7 @@ const FIRST_FIVE = [MESSAGES, CANDIDATES, CHECKPOINTS, ANOMALIES, PROFILES];
  * @typedef {object} Step
  * @property {number} to the version that this step makes
  * @property {(database: IDBDatabase, transaction: IDBTransaction) => void} change
+ *     returns nothing: what goes on after it returned is no part of the upgrade
  */
 
 /** @type {readonly Step[]} */
@@ -36,30 +39,78 @@ const STEPS = [
  * @param {IDBDatabase} database
  * @param {IDBTransaction} transaction the versionchange transaction
  * @param {number} oldVersion 0 for a fresh database
+ * @param {number} [newVersion] the last step to take
+ * @param {readonly Step[]} [steps]
+ * @throws {StoreError} `upgrade_failed`: whoever opens the database has to abort
  */
-export function upgrade(database, transaction, oldVersion) {
-  for (const step of STEPS) {
-    if (oldVersion < step.to) step.change(database, transaction);
+export function upgrade(
+  database,
+  transaction,
+  oldVersion,
+  newVersion = DATABASE_VERSION,
+  steps = STEPS,
+) {
+  for (const { to, change } of steps) {
+    if (oldVersion >= to || to > newVersion) continue;
+    /** @type {unknown} */
+    let returned;
+    try {
+      returned = change(database, transaction);
+    } catch (cause) {
+      const detail = cause instanceof Error ? cause.message : String(cause);
+      throw stepFailure(to, detail, cause);
+    }
+    if (returned !== undefined) {
+      // A promise, most likely: the transaction would be over before its work is.
+      throw stepFailure(to, "it returned something, and a step has to be synchronous");
+    }
   }
 }
 
 /**
+ * @param {number} to
+ * @param {string} detail
+ * @param {unknown} [cause]
+ */
+function stepFailure(to, detail, cause) {
+  return new StoreError(
+    "upgrade_failed",
+    `The message store stays at its old version, whole: the step to version ${to} failed (${detail}). The next start tries again; if it fails again, report this and update the extension.`,
+    { cause },
+  );
+}
+
+/**
  * OT-11: what is older than 7 is cleared, not re-keyed and not filled back, and this is
- * done before any index exists.
+ * done before any index exists. A store that has another key than today's cannot hold
+ * today's records: it is made anew. So are all indexes, by the later steps.
  *
  * @param {IDBDatabase} database
  * @param {IDBTransaction} transaction
  */
 function startClean(database, transaction) {
   for (const name of FIRST_FIVE) {
-    if (database.objectStoreNames.contains(name)) transaction.objectStore(name).clear();
-    else createStore(database, name);
+    if (database.objectStoreNames.contains(name)) {
+      const store = transaction.objectStore(name);
+      if (hasTodaysKey(store)) {
+        store.clear();
+        for (const index of Array.from(store.indexNames)) store.deleteIndex(index);
+        continue;
+      }
+      database.deleteObjectStore(name);
+    }
+    database.createObjectStore(name, { keyPath: keyPathOf(name) });
   }
 }
 
-/** @param {IDBDatabase} database */
-function addBootstraps(database) {
-  createStore(database, BOOTSTRAPS); // OT-12: this alone
+/**
+ * OT-12: this alone.
+ *
+ * @param {IDBDatabase} database
+ * @param {IDBTransaction} transaction
+ */
+function addBootstraps(database, transaction) {
+  createStore(database, transaction, BOOTSTRAPS);
 }
 
 /**
@@ -86,7 +137,7 @@ function addScopeIndexes(database, transaction) {
     account,
     "pending.observedAtMs",
   ]);
-  createStore(database, CARDS);
+  createStore(database, transaction, CARDS);
 }
 
 /**
@@ -96,7 +147,7 @@ function addScopeIndexes(database, transaction) {
  * @param {IDBTransaction} transaction
  */
 function addBuyerFactsAndCardIndexes(database, transaction) {
-  createStore(database, BUYER_FACTS);
+  createStore(database, transaction, BUYER_FACTS);
   createIndex(transaction, CARDS, "by_account_status", ["channelAccountId", "status"]);
   createIndex(transaction, CARDS, "by_account_conversation", [
     "channelAccountId",
@@ -105,17 +156,34 @@ function addBuyerFactsAndCardIndexes(database, transaction) {
 }
 
 /**
+ * A store that is there already keeps every record; one that cannot hold today's records
+ * is never silently kept.
+ *
  * @param {IDBDatabase} database
+ * @param {IDBTransaction} transaction
  * @param {string} name
  */
-function createStore(database, name) {
-  if (database.objectStoreNames.contains(name)) return;
-  const keyPath = name === CANDIDATES ? "candidateKey" : "key";
-  database.createObjectStore(name, { keyPath });
+function createStore(database, transaction, name) {
+  if (!database.objectStoreNames.contains(name)) {
+    database.createObjectStore(name, { keyPath: keyPathOf(name) });
+  } else if (!hasTodaysKey(transaction.objectStore(name))) {
+    throw new Error(`${name} is there with another key`);
+  }
+}
+
+/** @param {string} storeName */
+function keyPathOf(storeName) {
+  return storeName === CANDIDATES ? "candidateKey" : "key";
+}
+
+/** @param {IDBObjectStore} store */
+function hasTodaysKey(store) {
+  return store.keyPath === keyPathOf(store.name) && !store.autoIncrement;
 }
 
 /**
- * Never unique: a unique index over old duplicates would abort every start.
+ * Never unique: a unique index over old duplicates would abort every start. One that is
+ * there under this name and is another is never silently kept.
  *
  * @param {IDBTransaction} transaction
  * @param {string} storeName
@@ -126,5 +194,11 @@ function createIndex(transaction, storeName, indexName, keyPath) {
   const store = transaction.objectStore(storeName);
   if (!store.indexNames.contains(indexName)) {
     store.createIndex(indexName, keyPath, { unique: false });
+    return;
+  }
+  const index = store.index(indexName);
+  const isSame = JSON.stringify(index.keyPath) === JSON.stringify(keyPath);
+  if (!isSame || index.unique || index.multiEntry) {
+    throw new Error(`${storeName} has another index under the name ${indexName}`);
   }
 }

@@ -5,6 +5,7 @@ import { upgrade } from "../../../extension_harness/extension/store/steps.js";
 
 globalThis.IDBKeyRange ??= {
   only: (key) => ({ only: key }),
+  lowerBound: (key) => ({ beyond: key }),
   // All that begins with this key, which is how the product uses it.
   bound: (key) => ({ begin: key }),
 };
@@ -51,9 +52,13 @@ class Store {
         .sort();
     return {
       openKeyCursor: (range) =>
-        range === null
-          ? cursorOver(distinct([...this.records.values()].map(keyOf)))
-          : cursorOver(keysUnder(range)),
+        range.beyond === undefined
+          ? cursorOver(keysUnder(range))
+          : cursorOver(
+              distinct([...this.records.values()].map(keyOf)).filter(
+                (key) => key > range.beyond,
+              ),
+            ),
       openCursor: (range) => cursorOver(keysUnder(range), this.records),
       count: (range) => asked(under(range).length),
       getAll: (range, limit) => asked(under(range).slice(0, limit)),
