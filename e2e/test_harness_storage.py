@@ -1,11 +1,22 @@
 """The harness reads and writes the extension's storage and leaves it as it was."""
 
+from dataclasses import replace
+
 import pytest
 
 from e2e.conftest import FIXTURES
 from extension_harness.browser import Browser
 from extension_harness.errors import StorageAccessError
-from extension_harness.storage import CHUNK, ExtensionStorage
+from extension_harness.storage import (
+    CHUNK,
+    DatabaseDump,
+    ExtensionStorage,
+    Index,
+    IndexEntry,
+    ObjectStore,
+    Record,
+    StoreDigests,
+)
 
 pytestmark = pytest.mark.extension(FIXTURES / "recorder")
 
@@ -38,6 +49,11 @@ FILL = """(count) => new Promise((resolve) => {
     }
     transaction.oncomplete = () => { request.result.close(); resolve(); };
   };
+})"""
+
+HOLD = """new Promise((resolve) => {
+  const request = indexedDB.open("held");
+  request.onsuccess = () => { globalThis.held = request.result; resolve(); };
 })"""
 
 # Over a quota: incompressible bytes, and what became of the request and the
@@ -95,9 +111,9 @@ def test_a_dump_tells_the_shape_and_every_record(
             "b": {"$undefined": True},
             "c": {"$number": "NaN"},
             "d": {"$bigint": "10"},
-            "e": {"$bytes": "01ff"},
+            "e": {"$bytes": "01ff", "$view": "Uint8Array"},
         },
-        {"$other": "Map"},
+        {"$map": [[1, 2]]},
         None,
     )
     assert rising.values() == ({"x": 1, "y": "z", "deep": [{"when": {"$date": 7}}]},)
@@ -115,6 +131,102 @@ def test_a_large_store_is_read_whole_and_in_key_order(
     assert storage.count("recorder", "rows") == count
     shape = storage.dump("recorder", records=False)
     assert shape.stores["rows"].records == ()
+
+
+ODD_VALUES = (
+    {"$date": 7},
+    {"$date": {"$number": "NaN"}},
+    {"$number": "-0"},
+    {"$bigint": "-12345678901234567890"},
+    {"$bytes": "00ff"},
+    {"$bytes": "0100", "$view": "Uint16Array"},
+    {"$map": [[{"$date": 1}, {"$set": [1, {"$undefined": True}]}]]},
+    {"$regexp": "a+", "$flags": "gi"},
+    {"$array": 3, "$own": [["1", "x"], ["name", None]]},
+    {"$object": [["$date", 1], ["__proto__", 2]]},
+    {"__proto__": {"x": [1.5, [], {}]}, "lone": "\ud800", "": False},
+)
+
+
+def test_what_was_read_can_be_built_and_is_the_same(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    """Shape, odd values, keys out of line and index entries, across chunk borders."""
+    browser.worker.stop()
+    odd = ObjectStore(
+        name="odd",
+        key_path=None,
+        auto_increment=True,
+        records=tuple(Record(at + 1, value) for at, value in enumerate(ODD_VALUES)),
+    )
+    many = ObjectStore(
+        name="many",
+        key_path=("a", "b"),
+        indexes=(
+            Index("by_half", "half"),
+            Index("by_tag", "tags", multi_entry=True),
+            Index("by_unique", "a", unique=True),
+        ),
+        records=tuple(
+            Record([at, "x"], {"a": at, "b": "x", "half": at // 2, "tags": ["t", at]})
+            for at in range(CHUNK + 1)
+        ),
+    )
+    built = DatabaseDump("built", present=True, version=7, stores={})
+    built = replace(built, stores={store.name: store for store in (many, odd)})
+    storage.build_database(built)
+    assert storage.dump("built") == built
+    dumped = storage.dump("built", entries=True).stores["many"]
+    halves = dumped.index("by_half").entries
+    assert halves == tuple(IndexEntry(at // 2, [at, "x"]) for at in range(CHUNK + 1)), (
+        "an entry is missing or doubled where two chunks meet"
+    )
+    assert len(dumped.index("by_tag").entries) == 2 * (CHUNK + 1)
+    assert {entry.key for entry in dumped.index("by_unique").entries} == set(
+        range(CHUNK + 1)
+    )
+
+
+def test_digests_tell_which_record_and_which_index_is_another(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    """Equal content has equal digests, in whatever order its properties are."""
+    browser.worker.stop()
+
+    def digested(*records: Record) -> StoreDigests:
+        store = ObjectStore("s", "id", indexes=(Index("by", "x"),), records=records)
+        storage.build_database(DatabaseDump("d", True, 1, {"s": store}))
+        return storage.digests("d")["s"]
+
+    first, second = (
+        Record(1, {"id": 1, "x": 1}),
+        Record(2, {"id": 2, "x": {"$date": 1}}),
+    )
+    before = digested(first, second)
+    assert digested(Record(1, {"x": 1, "id": 1}), second) == before
+    assert set(before.records) == {"1", "2"}
+    assert before.indexes["by"].count == 2
+    after = digested(first, Record(2, {"id": 2, "x": {"$number": "NaN"}}))
+    assert after.records["1"] == before.records["1"]
+    assert after.records["2"] != before.records["2"]
+    assert after.indexes["by"].count == 1
+    assert after.indexes["by"].digest != before.indexes["by"].digest
+    assert storage.digests("nowhere") == {}
+
+
+def test_no_database_is_built_under_a_running_worker_or_an_open_connection(
+    browser: Browser, storage: ExtensionStorage
+) -> None:
+    described = DatabaseDump("held", present=True, version=1, stores={})
+    browser.worker.wake()
+    with pytest.raises(StorageAccessError, match="worker"):
+        storage.build_database(described)
+    browser.worker.stop()
+    storage.build_database(described)
+    with browser.extension_page() as page:
+        page.evaluate(HOLD)
+        with pytest.raises(StorageAccessError, match="another connection"):
+            storage.build_database(described)
 
 
 @pytest.mark.parametrize("area", ["local", "session"])

@@ -16,24 +16,64 @@
     });
   };
 
-  const hex = (bytes) =>
-    [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hex = (bytes) => {
+    let text = "";
+    for (const byte of new Uint8Array(bytes)) text += byte.toString(16).padStart(2, "0");
+    return text;
+  };
+
+  const isDense = (list) => {
+    const names = Object.keys(list);
+    return names.length === list.length && names.every((name, at) => name === String(at));
+  };
+
+  const pairs = (entries) => [...entries].map(([key, inner]) => [plain(key), plain(inner)]);
 
   const plain = (value) => {
     if (value === undefined) return { $undefined: true };
     if (typeof value === "bigint") return { $bigint: String(value) };
-    if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) };
+    if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {
+      return { $number: Object.is(value, -0) ? "-0" : String(value) };
+    }
     if (value === null || typeof value !== "object") return value;
-    if (Array.isArray(value)) return value.map(plain);
-    if (value instanceof Date) return { $date: value.getTime() };
+    if (Array.isArray(value)) {
+      if (isDense(value)) return value.map(plain);
+      return { $array: value.length, $own: pairs(Object.entries(value)) };
+    }
+    if (value instanceof Date) return { $date: plain(value.getTime()) };
     if (value instanceof ArrayBuffer) return { $bytes: hex(value) };
     if (ArrayBuffer.isView(value)) {
-      return { $bytes: hex(value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength)) };
+      const { buffer, byteOffset, byteLength } = value;
+      const $bytes = hex(buffer.slice(byteOffset, byteOffset + byteLength));
+      return { $bytes, $view: value.constructor.name };
     }
+    if (value instanceof Map) return { $map: pairs(value) };
+    if (value instanceof Set) return { $set: [...value].map(plain) };
+    if (value instanceof RegExp) return { $regexp: value.source, $flags: value.flags };
     if (Object.getPrototypeOf(value) !== Object.prototype) {
       return { $other: Object.prototype.toString.call(value).slice(8, -1) };
     }
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
+    const entries = Object.entries(value);
+    if (entries.some(([name]) => name.startsWith("$"))) return { $object: pairs(entries) };
+    return Object.fromEntries(entries.map(([name, inner]) => [name, plain(inner)]));
+  };
+
+  // The sign of a zero is no part of a key; which one comes back is the browser's choice.
+  const plainKey = (key) => {
+    if (Array.isArray(key)) return key.map(plainKey);
+    return plain(Object.is(key, -0) ? 0 : key);
+  };
+
+  // The same text for the same content, in whatever order its properties were written.
+  const canonical = (json) =>
+    JSON.stringify(json, (_, inner) => {
+      if (inner === null || typeof inner !== "object" || Array.isArray(inner)) return inner;
+      return Object.fromEntries(Object.keys(inner).sort().map((name) => [name, inner[name]]));
+    });
+
+  const digest = async (text) => {
+    const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+    return hex(bytes.slice(0, 16));
   };
 
   const settled = (request) =>
@@ -54,6 +94,56 @@
 
   // A cursor's place is kept here between chunks: not every key survives JSON.
   const places = (globalThis.storageReaderPlaces ??= new Map());
+  const placed = (found, size, place) => {
+    if (found.length < size) return null;
+    const label = String(places.size);
+    places.set(label, place);
+    return label;
+  };
+
+  // Up to `size` records of a store after a place, read in one transaction.
+  const records = (name, each, resume, size) =>
+    withDatabase(name, { found: [], resume: null }, async (database) => {
+      const range = resume === null ? null : IDBKeyRange.lowerBound(places.get(resume), true);
+      const store = database.transaction([each]).objectStore(each);
+      // Both requests in one transaction see the same moment, in the same order.
+      const [keys, values] = await Promise.all([
+        settled(store.getAllKeys(range, size)),
+        settled(store.getAll(range, size)),
+      ]);
+      const found = keys.map((key, at) => [plainKey(key), plain(values[at])]);
+      return { found, resume: placed(found, size, keys.at(-1)) };
+    });
+
+  // Up to `size` entries of an index after a place.
+  const entries = (name, each, label, resume, size) =>
+    withDatabase(name, { found: [], resume: null }, (database) => {
+      const last = resume === null ? null : places.get(resume);
+      const range = last === null ? null : IDBKeyRange.lowerBound(last.key);
+      const index = database.transaction([each]).objectStore(each).index(label);
+      const request = index.openKeyCursor(range);
+      const found = [];
+      let place = last;
+      return new Promise((resolve, reject) => {
+        request.onerror = () => reject(request.error);
+        request.onsuccess = () => {
+          const cursor = request.result;
+          if (cursor !== null && last !== null && indexedDB.cmp(cursor.key, last.key) === 0) {
+            const order = indexedDB.cmp(cursor.primaryKey, last.primaryKey);
+            if (order < 0) return cursor.continuePrimaryKey(last.key, last.primaryKey);
+            if (order === 0) return cursor.continue();
+          }
+          if (cursor !== null) {
+            found.push([plainKey(cursor.key), plainKey(cursor.primaryKey)]);
+            place = { key: cursor.key, primaryKey: cursor.primaryKey };
+          }
+          if (cursor !== null && found.length < size) return cursor.continue();
+          resolve({ found, resume: placed(found, size, place) });
+        };
+      });
+    });
+
+  const text = ({ found, resume }) => ({ found: JSON.stringify(found), resume });
 
   return {
     shape: (name) =>
@@ -79,20 +169,32 @@
           : 0,
       ),
 
-    chunk: (name, each, resume, size) =>
-      withDatabase(name, { records: "[]", resume: null }, async (database) => {
-        const range = resume === null ? null : IDBKeyRange.lowerBound(places.get(resume), true);
-        const store = database.transaction([each]).objectStore(each);
-        // Both requests in one transaction see the same moment, in the same order.
-        const [keys, values] = await Promise.all([
-          settled(store.getAllKeys(range, size)),
-          settled(store.getAll(range, size)),
-        ]);
-        const records = JSON.stringify(keys.map((key, at) => [plain(key), plain(values[at])]));
-        if (keys.length < size) return { records, resume: null };
-        const place = `${each}/${places.size}`;
-        places.set(place, keys.at(-1));
-        return { records, resume: place };
-      }),
+    records: async (...given) => text(await records(...given)),
+
+    entries: async (...given) => text(await entries(...given)),
+
+    // Digests of records: [key as text, digest].
+    digests: async (...given) => {
+      const { found, resume } = await records(...given);
+      const digested = found.map(async (record) => [
+        JSON.stringify(record[0]),
+        await digest(canonical(record)),
+      ]);
+      return text({ found: await Promise.all(digested), resume });
+    },
+
+    // An index as one digest over the digests of its chunks, and how many entries it has.
+    indexDigest: async (name, each, label, size) => {
+      let count = 0;
+      let all = "";
+      let resume = null;
+      do {
+        const chunk = await entries(name, each, label, resume, size);
+        count += chunk.found.length;
+        all += await digest(canonical(chunk.found));
+        resume = chunk.resume;
+      } while (resume !== null);
+      return { count, digest: await digest(all) };
+    },
   };
 })()
