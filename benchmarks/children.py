@@ -185,6 +185,29 @@ class Child:
         )
 
 
+def timed(worker: Child, measured: Child, deadline_seconds: float) -> dict[str, Any]:
+    """Let a prepared worker do its round, and add what the measured process took.
+
+    Returns:
+        The worker's report, with `cpuSeconds` of the measured process and
+        `othersShare` of the CPUs.
+
+    Raises:
+        ChildError: if the worker fails or is late.
+    """
+    worker.hear(deadline_seconds)
+    machine, own = MachineTime.now(), worker.cpu_seconds()
+    cpu = measured.cpu_seconds()
+    worker.tell("go")
+    report = worker.hear(deadline_seconds)
+    report["cpuSeconds"] = measured.cpu_seconds() - cpu
+    own = worker.cpu_seconds() - own
+    if measured is not worker:
+        own += report["cpuSeconds"]
+    report["othersShare"] = MachineTime.now().others_share_since(machine, own)
+    return report
+
+
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None, "both pipes are asked for at the start"  # noqa: S101
     return stream

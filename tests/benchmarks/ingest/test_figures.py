@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.figures import Round, median_of, percentile
-from benchmarks.ingest import IngestResult
+from benchmarks.ingest.figures import Round, median_of, percentile
+from benchmarks.ingest.rounds import IngestResult
 
 
 def a_round(seconds: float, resident_bytes: int | None = None) -> Round:

@@ -1,4 +1,4 @@
-"""`bright bench` measures a real server and really counts. No figure is judged here."""
+"""`bright bench ingest` really serves and really counts. No figure is judged here."""
 
 import argparse
 import json
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cli import FAILED, MISSED, command
-from benchmarks.contenders import Bright, create_database
+from benchmarks.cli import command
 from benchmarks.errors import MiscountError, WorkloadError
-from benchmarks.ingest import scratch
-from benchmarks.workload import Workload
+from benchmarks.ingest.contenders import Bright, create_database
+from benchmarks.ingest.workload import Workload
+from benchmarks.options import FAILED, MISSED
+from benchmarks.scratch import scratch
 
 SMALL = Workload(connections=4, batches=6, batch_messages=20, conversations=8)
 SHAPE = [
@@ -126,7 +127,10 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_line(
     taken = tmp_path / "a file"
     taken.write_text("")
 
-    with pytest.raises(WorkloadError, match="no databases in"), scratch(taken / "x"):
+    with (
+        pytest.raises(WorkloadError, match="no files of a run in"),
+        scratch(taken / "x"),
+    ):
         pass
 
 

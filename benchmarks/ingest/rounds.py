@@ -8,23 +8,21 @@ Absolute figures do not transfer to another machine, ratios do.
 import dataclasses
 import shutil
 import statistics
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.children import wait_for_quiet
-from benchmarks.contenders import BareSqlite, BareWebSocket, Bright
-from benchmarks.errors import WorkloadError
-from benchmarks.figures import Round, median_of
-from benchmarks.prefill import prefilled
-from benchmarks.workload import Workload
+from benchmarks.ingest.contenders import BareSqlite, BareWebSocket, Bright
+from benchmarks.ingest.figures import Round, median_of
+from benchmarks.ingest.prefill import prefilled
+from benchmarks.ingest.workload import Workload
+from benchmarks.options import Tell
+from benchmarks.scratch import scratch
 
 FLAT_SHARE = 1.1
 """Memory is flat when the last rounds use at most this share of what the first used."""
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -117,26 +115,6 @@ def measure(plan: IngestPlan, tell: Tell) -> IngestResult:
     return IngestResult(
         tuple(bright), tuple(sqlite), tuple(numbering), tuple(websocket)
     )
-
-
-@contextmanager
-def scratch(directory: Path) -> Iterator[Path]:
-    """A folder for the files of one run, gone afterwards.
-
-    It is made where the caller says and not in the system's temporary folder, which may
-    be memory, where writing durably costs nothing and measures nothing.
-
-    Raises WorkloadError when nothing can be made there.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=directory, prefix="run-"))
-    except OSError as cause:
-        raise WorkloadError(f"no databases in {directory}: {cause}") from cause
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
 
 
 class _Fresh:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from benchmarks.errors import WorkloadError
-from benchmarks.workload import ACCOUNT, Workload
+from benchmarks.ingest.workload import ACCOUNT, Workload
 
 SMALL = Workload(connections=4, batches=6, batch_messages=20, conversations=8)
 

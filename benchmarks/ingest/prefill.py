@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.contenders import BareSqlite, create_database
-from benchmarks.workload import Workload
+from benchmarks.ingest.contenders import BareSqlite, create_database
+from benchmarks.ingest.workload import Workload
 
 _CHUNK_BATCHES = 50
 

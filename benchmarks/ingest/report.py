@@ -5,12 +5,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.figures import Round, median_of
-from benchmarks.growth import GrowthPlan, GrowthResult
-from benchmarks.ingest import IngestPlan, IngestResult
+from benchmarks.ingest.figures import Round, median_of
+from benchmarks.ingest.growth import GrowthPlan, GrowthResult
+from benchmarks.ingest.rounds import IngestPlan, IngestResult
+from benchmarks.quiet import warn_of_others
 
 _DIGITS = 3
-_QUIET_SHARE = 0.1
 
 
 def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
@@ -96,12 +96,7 @@ def print_growth(plan: GrowthPlan, result: GrowthResult, console: Console) -> No
 
 
 def _warn(console: Console, rounds: tuple[Round, ...]) -> None:
-    share = median_of(rounds, "others_share")
-    if share > _QUIET_SHARE:
-        console.print(
-            f"[yellow]Other programs took {share:.0%} of the CPUs meanwhile: repeat"
-            " this on a quiet machine before you believe a figure."
-        )
+    warn_of_others(console, median_of(rounds, "others_share"))
 
 
 def _table(title: str) -> Table:

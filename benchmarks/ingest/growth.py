@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.children import wait_for_quiet
-from benchmarks.contenders import Bright
-from benchmarks.figures import Round, median_of
-from benchmarks.ingest import scratch
-from benchmarks.prefill import prefilled
-from benchmarks.workload import Workload
+from benchmarks.ingest.contenders import Bright
+from benchmarks.ingest.figures import Round, median_of
+from benchmarks.ingest.prefill import prefilled
+from benchmarks.ingest.workload import Workload
+from benchmarks.scratch import scratch
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.contenders import BareSqlite, BareWebSocket, create_database
 from benchmarks.errors import MiscountError
-from benchmarks.prefill import prefilled
-from benchmarks.workload import Workload
-from benchmarks.yardsticks.sqlite import open_durable
+from benchmarks.ingest.contenders import BareSqlite, BareWebSocket, create_database
+from benchmarks.ingest.prefill import prefilled
+from benchmarks.ingest.workload import Workload
+from benchmarks.ingest.yardsticks.sqlite import open_durable
 
 SMALL = Workload(connections=4, batches=6, batch_messages=20, conversations=8)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from benchmarks.children import Child, MachineTime, module
+from benchmarks.children import Child, module, timed
 from benchmarks.errors import ChildError, MiscountError
-from benchmarks.figures import Round
-from benchmarks.workload import ACCOUNT, Workload
+from benchmarks.ingest.figures import Round
+from benchmarks.ingest.workload import ACCOUNT, Workload
 
 BRIGHT = module("bright_server")
 BATCHES_OF_GROUP = 20
@@ -90,7 +90,9 @@ class BareWebSocket:
     def __init__(self, logs: Path, *, in_flight: int = 1) -> None:
         self._logs = logs
         self._in_flight = in_flight
-        self._server = Child(module("benchmarks.yardsticks.websocket"), None, logs)
+        self._server = Child(
+            module("benchmarks.ingest.yardsticks.websocket"), None, logs
+        )
         self._address = _listening(self._server)
 
     def __enter__(self) -> Self:
@@ -128,9 +130,9 @@ class BareSqlite:
             "batchesOfGroup": BATCHES_OF_GROUP,
             "numbering": self._numbering,
         }
-        command = module("benchmarks.yardsticks.sqlite")
+        command = module("benchmarks.ingest.yardsticks.sqlite")
         with Child(command, config, self._logs) as writer:
-            report = _timed(writer, writer)
+            report = timed(writer, writer, ROUND_SECONDS)
         _check(report, workload, duplicates=workload.sent - workload.new)
         grown = disk_bytes(self._database) - before
         return dataclasses.replace(
@@ -196,23 +198,8 @@ def _drive(
         "workload": dataclasses.asdict(workload),
         "deadlineSeconds": ROUND_SECONDS,
     }
-    with Child(module("benchmarks.load"), config, logs) as load:
-        return _timed(load, server)
-
-
-def _timed(worker: Child, measured: Child) -> dict[str, Any]:
-    """Let a prepared worker do its round, and add what the measured process took."""
-    worker.hear(ROUND_SECONDS)
-    machine, own = MachineTime.now(), worker.cpu_seconds()
-    cpu = measured.cpu_seconds()
-    worker.tell("go")
-    report = worker.hear(ROUND_SECONDS)
-    report["cpuSeconds"] = measured.cpu_seconds() - cpu
-    own = worker.cpu_seconds() - own
-    if measured is not worker:
-        own += report["cpuSeconds"]
-    report["othersShare"] = MachineTime.now().others_share_since(machine, own)
-    return report
+    with Child(module("benchmarks.ingest.load"), config, logs) as load:
+        return timed(load, server, ROUND_SECONDS)
 
 
 def _check(report: dict[str, Any], workload: Workload, *, duplicates: int) -> None:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import percentile
-from benchmarks.workload import ACCOUNT, FIRST_ID, Batch, Workload
+from benchmarks.ingest.figures import percentile
+from benchmarks.ingest.workload import ACCOUNT, FIRST_ID, Batch, Workload
 
 _INSERT = """
 INSERT INTO message (sequence, conversation, message_id, sender_id, direction,

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from benchmarks.load import SUBPROTOCOL
+from benchmarks.ingest.load import SUBPROTOCOL
 
 MAX_FRAME_BYTES = 1 << 20
 _REQUEST_ID = re.compile(r'"requestId":"(\d+)"')

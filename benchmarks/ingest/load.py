@@ -18,8 +18,8 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Response
 from websockets.uri import parse_uri
 
-from benchmarks.figures import percentile
-from benchmarks.workload import Workload
+from benchmarks.ingest.figures import percentile
+from benchmarks.ingest.workload import Workload
 
 SUBPROTOCOL = "bright.extension.v1"
 _ACK = b'"observation.ack"'

@@ -1,0 +1,1 @@
+"""What the model of IndexedDB costs, beside fake-indexeddb on Node."""
