@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from e2e.proof import prove
 from e2e.rigs import SHORT
 from extension_harness.devtools.cdp import ProtocolEvent
-from extension_harness.errors import DevToolsError
 from extension_harness.rig import Rig
-from extension_harness.waiting import wait_until
 
 TROUBLE = frozenset(
     {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
@@ -18,9 +16,6 @@ TROUBLE = frozenset(
 NOTICE = "document.getElementById('bright-notice')?.dataset.notice"
 LOADED_AGAIN = (
     "!window.beforeTheReload && document.documentElement.dataset.ready === 'true'"
-)
-DEVELOPER_MODE = (
-    "chrome.developerPrivate.updateProfileConfiguration({inDeveloperMode: true})"
 )
 TABS = 3
 
@@ -36,7 +31,7 @@ def test_open_tabs_say_that_they_need_a_reload_and_lose_nothing(rig: Rig) -> Non
         for tab in tabs:
             tab.call("Runtime.enable")
             tab.call("Log.enable")
-        reload_extension(rig)
+        rig.browser.reload_extension()
         for tab in tabs:
             tab.wait_for(f"{NOTICE} === 'noticeOrphan'", timeout=15)
         seen.clear()
@@ -58,24 +53,6 @@ def test_open_tabs_say_that_they_need_a_reload_and_lose_nothing(rig: Rig) -> Non
     for tab in tabs:
         assert tab.evaluate(NOTICE) is None
     assert rig.proxy.open_connections == 1
-
-
-def reload_extension(rig: Rig) -> None:
-    """As the browser does it for an update: everything of it goes, and comes anew.
-
-    Chromium loads an unpacked extension a second time in developer mode alone.
-    """
-    with rig.browser.open("chrome://extensions/") as settings:
-        settings.evaluate(DEVELOPER_MODE)
-    page = rig.browser.extension_page()
-    before = rig.worker.target_id()
-    with contextlib.suppress(DevToolsError):  # the page goes with its extension
-        page.evaluate("chrome.runtime.reload()")
-    wait_until(
-        lambda: (rig.worker.target() or {}).get("targetId") not in {None, before},
-        15,
-        "the extension to be back",
-    )
 
 
 @contextlib.contextmanager

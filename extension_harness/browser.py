@@ -1,8 +1,9 @@
 """A real Chromium with one unpacked extension in it, proven to be loaded.
 
 `Browser.launch` starts it, `close` ends it politely, `kill` by SIGKILL to the whole
-process group, `reopen` starts it on the same profile again. Nothing attaches to the
-service worker (detached mode), so that it lives and dies as at a user's.
+process group, `reopen` starts it on the same profile again, `update` puts another build
+in the extension's place. Nothing attaches to the service worker (detached mode), so
+that it lives and dies as at a user's.
 """
 
 import atexit
@@ -20,6 +21,7 @@ from extension_harness.errors import (
     BrowserStartError,
     DevToolsClosedError,
     DevToolsError,
+    ExtensionUpdateError,
 )
 from extension_harness.launch.browser_process import (
     LOG_NAME,
@@ -29,6 +31,7 @@ from extension_harness.launch.browser_process import (
 from extension_harness.launch.chromium import Chromium, find
 from extension_harness.launch.loading import prove_loaded
 from extension_harness.launch.unpacked import UnpackedExtension
+from extension_harness.launch.update import reload_extension, replaced
 from extension_harness.tab import Page, open_page
 from extension_harness.timeline import Timeline
 from extension_harness.waiting import countdown
@@ -56,6 +59,7 @@ class Browser:
         self.extension = extension
         self.timeline = timeline
         self._options = options
+        self._updatable = False
         self._home = Path(tempfile.mkdtemp(prefix="extension-harness-"))
         self.profile = profile if profile is not None else self._home / "profile"
         self.profile.mkdir(parents=True, exist_ok=True)
@@ -75,11 +79,14 @@ class Browser:
         options: LaunchOptions | None = None,
         timeline: Timeline | None = None,
         timeout: float = START_SECONDS,
+        updatable: bool = False,
     ) -> "Browser":
         """Start Chromium with the extension and prove that it is loaded.
 
         Args:
             extension: The unpacked folder, loaded as it is.
+            updatable: Load a copy of it, which `update` may overwrite. Without a pinned
+                key the copy has an id of its own, which each update keeps.
             profile: Kept afterwards; None makes one that goes with the browser.
             chromium: As `chromium.find` gives it; None looks for one.
             options: Headless and without mapped hosts unless they say otherwise.
@@ -97,6 +104,8 @@ class Browser:
             timeline or Timeline(),
         )
         try:
+            if updatable:
+                browser._load_copy()
             browser.reopen(timeout)
         except BaseException:
             browser.close()
@@ -143,6 +152,37 @@ class Browser:
         self.worker.watch(self._devtools)
         prove_loaded(self._devtools, self.extension, self._process.log_tail, left())
         self.timeline.record("browser.open", pid=self._process.pid)
+
+    def update(self, extension: Path, timeout: float = START_SECONDS) -> None:
+        """Put this build in the loaded one's place, keeping id, profile and data.
+
+        A running browser unloads the old build, closes its pages and loads the new one,
+        as it does for an update at a user's; of one that was ended only the files are
+        replaced, and `reopen` starts with them. An older build may follow a newer one.
+
+        Raises ExtensionUpdateError, with nothing replaced: not launched ``updatable``,
+        or its id would be another. Raises ExtensionNotLoadedError, WaitTimeoutError.
+        """
+        if not self._updatable:
+            raise ExtensionUpdateError(
+                f"{self.extension.folder} is loaded as it lies there and is not "
+                "overwritten; launch with updatable=True to load a copy"
+            )
+        self._take(replaced(self.extension, extension))
+        self.timeline.record("extension.replaced", version=self.extension.version)
+        if self.running:
+            self.reload_extension(timeout)
+
+    def reload_extension(self, timeout: float = START_SECONDS) -> None:
+        """Unload the extension and load its folder again, proven; its pages close.
+
+        Raises DevToolsClosedError, ExtensionNotLoadedError, WaitTimeoutError.
+        """
+        left = countdown(timeout)
+        reload_extension(self.devtools, self.extension, left())
+        tail = self._process.log_tail if self._process is not None else str
+        prove_loaded(self.devtools, self.extension, tail, left())
+        self.timeline.record("extension.reloaded")
 
     def open(self, url: str, *, wait: bool = True, timeout: float = 30.0) -> Page:
         """Open a tab at ``url``; with ``wait``, once its load event came."""
@@ -214,6 +254,22 @@ class Browser:
         self.quit()
         atexit.unregister(self._end)
         shutil.rmtree(self._home, ignore_errors=True)
+
+    def _load_copy(self) -> None:
+        folder = self._home / "extension"
+        shutil.copytree(self.extension.folder, folder)
+        self._updatable = True
+        self._take(UnpackedExtension.read(folder))
+
+    def _take(self, extension: UnpackedExtension) -> None:
+        """Look for this one from now on; its worker may have another script."""
+        self.extension = extension
+        worker = Worker(self._connection, extension, self.timeline)
+        if worker.script_url == self.worker.script_url:
+            return
+        self.worker = worker
+        if self._devtools is not None:
+            worker.watch(self._devtools)
 
     def _connection(self) -> DevTools:
         if self._devtools is None:

@@ -11,6 +11,7 @@ through them.
     ├── BrowserStartError               it did not come up
     ├── ProfileInUseError               another live browser owns the profile
     ├── ExtensionNotLoadedError         it came up without the extension
+    ├── ExtensionUpdateError            the extension cannot be replaced in place
     ├── DevToolsError                   the protocol refused a call
     │   ├── DevToolsClosedError         the browser went away
     │   └── DevToolsTimeoutError        no answer in time
@@ -85,6 +86,10 @@ class ExtensionNotLoadedError(HarnessError):
         self.targets = tuple(targets)
         seen = f"; targets seen: {', '.join(targets) or 'none'}" if targets else ""
         super().__init__(f"extension {extension} is not loaded: {reason}{seen}")
+
+
+class ExtensionUpdateError(HarnessError):
+    """The loaded extension cannot be replaced in place; nothing was replaced."""
 
 
 class DevToolsError(HarnessError):

@@ -14,10 +14,15 @@ Point = Literal[
     "write",
     "written",
     "committed",
+    "schema",
     "before_send",
     "after_send",
     "received",
     "message",
+]
+
+SchemaChange = Literal[
+    "createObjectStore", "deleteObjectStore", "createIndex", "deleteIndex"
 ]
 
 
@@ -27,7 +32,8 @@ class Trap:
 
     Attributes:
         point: Which of the wrapped points.
-        kind: The ``type`` of a frame or message; for writes put, add, delete or clear.
+        kind: The ``type`` of a frame or message; for writes put, add, delete or clear;
+            for the schema the method's name.
         stores: Object stores that must all be among the transaction's.
         mode: Of the transaction.
         fields: Values that the frame, message or record must have at its top level.
@@ -38,7 +44,7 @@ class Trap:
     point: Point
     kind: str | None = None
     stores: tuple[str, ...] = ()
-    mode: Literal["readonly", "readwrite"] | None = None
+    mode: Literal["readonly", "readwrite", "versionchange"] | None = None
     fields: Mapping[str, object] = field(default_factory=dict)
     nth: int = 1
     after: "Trap | None" = None
@@ -62,6 +68,15 @@ class Trap:
     def committed(cls, *stores: str) -> "Trap":
         """At a readwrite transaction's ``complete``, before anybody hears of it."""
         return cls("committed", stores=stores, mode="readwrite")
+
+    @classmethod
+    def schema(cls, kind: SchemaChange, store: str) -> "Trap":
+        """In an upgrade, before a change of this object store's shape.
+
+        For ``createIndex`` the store's records are read into the index after this, by
+        the browser, before the upgrade is complete.
+        """
+        return cls("schema", kind=kind, stores=(store,), mode="versionchange")
 
     @classmethod
     def before_send(cls, kind: str | None = None) -> "Trap":

@@ -18,21 +18,28 @@
 
   const hex = (bytes) => {
     let text = "";
-    for (const byte of new Uint8Array(bytes)) text += byte.toString(16).padStart(2, "0");
+    for (const byte of new Uint8Array(bytes))
+      text += byte.toString(16).padStart(2, "0");
     return text;
   };
 
   const isDense = (list) => {
     const names = Object.keys(list);
-    return names.length === list.length && names.every((name, at) => name === String(at));
+    return (
+      names.length === list.length && names.every((name, at) => name === String(at))
+    );
   };
 
-  const pairs = (entries) => [...entries].map(([key, inner]) => [plain(key), plain(inner)]);
+  const pairs = (entries) =>
+    [...entries].map(([key, inner]) => [plain(key), plain(inner)]);
 
   const plain = (value) => {
     if (value === undefined) return { $undefined: true };
     if (typeof value === "bigint") return { $bigint: String(value) };
-    if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {
+    if (
+      typeof value === "number" &&
+      (!Number.isFinite(value) || Object.is(value, -0))
+    ) {
       return { $number: Object.is(value, -0) ? "-0" : String(value) };
     }
     if (value === null || typeof value !== "object") return value;
@@ -54,7 +61,8 @@
       return { $other: Object.prototype.toString.call(value).slice(8, -1) };
     }
     const entries = Object.entries(value);
-    if (entries.some(([name]) => name.startsWith("$"))) return { $object: pairs(entries) };
+    if (entries.some(([name]) => name.startsWith("$")))
+      return { $object: pairs(entries) };
     return Object.fromEntries(entries.map(([name, inner]) => [name, plain(inner)]));
   };
 
@@ -67,8 +75,13 @@
   // The same text for the same content, in whatever order its properties were written.
   const canonical = (json) =>
     JSON.stringify(json, (_, inner) => {
-      if (inner === null || typeof inner !== "object" || Array.isArray(inner)) return inner;
-      return Object.fromEntries(Object.keys(inner).sort().map((name) => [name, inner[name]]));
+      if (inner === null || typeof inner !== "object" || Array.isArray(inner))
+        return inner;
+      return Object.fromEntries(
+        Object.keys(inner)
+          .sort()
+          .map((name) => [name, inner[name]]),
+      );
     });
 
   const digest = async (text) => {
@@ -104,7 +117,8 @@
   // Up to `size` records of a store after a place, read in one transaction.
   const records = (name, each, resume, size) =>
     withDatabase(name, { found: [], resume: null }, async (database) => {
-      const range = resume === null ? null : IDBKeyRange.lowerBound(places.get(resume), true);
+      const range =
+        resume === null ? null : IDBKeyRange.lowerBound(places.get(resume), true);
       const store = database.transaction([each]).objectStore(each);
       // Both requests in one transaction see the same moment, in the same order.
       const [keys, values] = await Promise.all([
@@ -128,7 +142,11 @@
         request.onerror = () => reject(request.error);
         request.onsuccess = () => {
           const cursor = request.result;
-          if (cursor !== null && last !== null && indexedDB.cmp(cursor.key, last.key) === 0) {
+          if (
+            cursor !== null &&
+            last !== null &&
+            indexedDB.cmp(cursor.key, last.key) === 0
+          ) {
             const order = indexedDB.cmp(cursor.primaryKey, last.primaryKey);
             if (order < 0) return cursor.continuePrimaryKey(last.key, last.primaryKey);
             if (order === 0) return cursor.continue();
@@ -157,7 +175,12 @@
             const { name: title, keyPath, unique, multiEntry } = store.index(label);
             return { name: title, keyPath, unique, multiEntry };
           });
-          return { name: each, keyPath: store.keyPath, autoIncrement: store.autoIncrement, indexes };
+          return {
+            name: each,
+            keyPath: store.keyPath,
+            autoIncrement: store.autoIncrement,
+            indexes,
+          };
         });
         return { version: database.version, stores };
       }),

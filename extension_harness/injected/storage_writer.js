@@ -63,7 +63,10 @@
       const opening = indexedDB.open(name, version);
       opening.onupgradeneeded = () => {
         for (const { name: each, keyPath, autoIncrement, indexes } of stores) {
-          const store = opening.result.createObjectStore(each, { keyPath, autoIncrement });
+          const store = opening.result.createObjectStore(each, {
+            keyPath,
+            autoIncrement,
+          });
           for (const { name: label, keyPath: path, unique, multiEntry } of indexes) {
             store.createIndex(label, path, { unique, multiEntry });
           }

@@ -90,6 +90,26 @@
     );
   }
 
+  for (const name of ["createObjectStore", "deleteObjectStore"]) {
+    wrap(IDBDatabase.prototype, name, (native) =>
+      function change(...given) {
+        const facts = { stores: [String(given[0])], mode: "versionchange", kind: name };
+        pass({ point: "schema", ...facts });
+        return native.apply(this, given);
+      },
+    );
+  }
+
+  for (const name of ["createIndex", "deleteIndex"]) {
+    wrap(IDBObjectStore.prototype, name, (native) =>
+      function change(...given) {
+        const facts = { stores: [this.name], mode: "versionchange", kind: name };
+        pass({ point: "schema", ...facts });
+        return native.apply(this, given);
+      },
+    );
+  }
+
   wrap(WebSocket.prototype, "send", (native) =>
     function send(data) {
       const frame = cares("before_send", "after_send") ? parsed(data) : undefined;

@@ -46,7 +46,7 @@ def prove_loaded(
     left = countdown(timeout)
     asked = False
     while not _answers(devtools, extension, min(left(), FIRST_SECONDS)):
-        if not asked and not _known(devtools, extension):
+        if not asked and not is_known(devtools, extension):
             asked = True
             _ask_why(devtools, extension)
         if not left():
@@ -59,7 +59,7 @@ def prove_loaded(
         _prove_registered(devtools, extension, log_tail, min(left(), WORKER_SECONDS))
 
 
-def _known(devtools: DevTools, extension: UnpackedExtension) -> bool:
+def is_known(devtools: DevTools, extension: UnpackedExtension) -> bool:
     """Whether the browser lists the extension, though it does not answer yet."""
     try:
         answer = devtools.call("Extensions.getExtensions")
