@@ -1,6 +1,8 @@
 // The last fault, for the popup to show. A fault that Bright named is over when another
 // configuration is saved, or when Bright takes the account that it did not hold; one of this
-// side (the store, a page) is no matter of the configuration and stays.
+// side (the store, a page) is no matter of the configuration and stays. That the store is
+// not open is no fault that happened but a state that lasts: it is shown before any fault
+// while it lasts, and never after.
 
 /** @typedef {{code: string, message: string}} Described */
 /**
@@ -8,9 +10,20 @@
  *     `account`: the one that it is about, where that is known
  */
 
+/** What the store says of not being open: told by `hold` and `release` alone. */
+const NOT_OPEN = [
+  "store_blocked",
+  "store_waiting",
+  "store_newer",
+  "store_unavailable",
+  "upgrade_failed",
+];
+
 export class Faults {
   /** @type {Fault | null} */
   #last = null;
+  /** @type {Fault | null} */
+  #lasting = null;
   #isBrights = false;
   #now;
 
@@ -19,20 +32,44 @@ export class Faults {
     this.#now = now;
   }
 
+  /** @returns {Fault | null} */
   get last() {
-    return this.#last;
+    return this.#lasting ?? this.#last;
+  }
+
+  /**
+   * The store is not open, and this is why.
+   *
+   * @param {Described} fault
+   */
+  hold({ code, message }) {
+    if (this.#lasting?.code === code) return; // it lasts since it was said first
+    this.#lasting = { code, message, atMs: this.#now(), account: null };
+  }
+
+  /**
+   * The store is open.
+   *
+   * @returns {boolean} it was not, before
+   */
+  release() {
+    const wasHeld = this.#lasting !== null;
+    this.#lasting = null;
+    return wasHeld;
   }
 
   /**
    * Something went wrong on this side.
    *
    * @param {Described} fault
-   * @returns {Fault}
+   * @returns {Fault | null} what is to be shown now
    */
   add({ code, message }) {
-    this.#isBrights = false;
-    this.#last = { code, message, atMs: this.#now(), account: null };
-    return this.#last;
+    if (!NOT_OPEN.includes(code)) {
+      this.#isBrights = false;
+      this.#last = { code, message, atMs: this.#now(), account: null };
+    }
+    return this.last;
   }
 
   /**

@@ -17,6 +17,7 @@ import { Presence } from "./presence.js";
 import { probe } from "./probe.js";
 import { Recorder } from "./recorder.js";
 import { accountStatuses } from "./status.js";
+import { storeListener } from "./store-listener.js";
 import { Sync, needsWalk } from "./sync.js";
 import { Uplink } from "./uplink.js";
 
@@ -45,13 +46,15 @@ export class Background {
     storeVersion: DATABASE_VERSION,
   };
 
-  #database = new Database(indexedDB, (code) => {
-    if (code === "blocking") return;
-    this.#fault({ code: `store_${code}`, message: `The message store is ${code}.` });
-    // What was closed may have been cleared: the pages' lists are read anew.
-    if (code === "terminated")
-      this.#pages.all.forEach((page) => this.#sync.relist(page));
-  });
+  #database = new Database(
+    indexedDB,
+    storeListener({
+      faults: this.#faults,
+      changed: () => this.#showBadge(),
+      relist: () => this.#pages.all.forEach((page) => this.#sync.relist(page)),
+      resume: () => this.alarm(),
+    }),
+  );
   #connection = new Connection({
     configuration: () => this.#stored,
     openSocket: (url, protocol) => new WebSocket(url, protocol),

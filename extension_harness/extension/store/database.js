@@ -1,10 +1,13 @@
 // The one connection to the durable store. It promises that a write is over only when its
 // transaction is complete and strictly durable, and that a connection which the browser
-// closed is opened again at the next use. Opening failures are reported, never replaced by
-// memory.
+// closed is opened again, also under a verb that is running. Failures are reported, never
+// replaced by memory.
 
-import { StoreError } from "../shared/errors.js";
-import { DATABASE_NAME, DATABASE_VERSION, upgrade } from "./steps.js";
+import { BrightError, StoreError } from "../shared/errors.js";
+import { Opening } from "./opening.js";
+
+/** How long the browser may take to open the store before that is worth saying. */
+const PATIENCE_MS = 10_000;
 
 /**
  * @template T
@@ -18,26 +21,53 @@ export function done(request) {
   });
 }
 
+/**
+ * What happens to the store by itself. `held`: it is being opened, and that is held up.
+ * `failed`: it was not opened; the next use tries again. `opened`: whatever was said before
+ * is over. `closed`: `newer` for the upgrade of a newer version, `deleted` because somebody
+ * deletes it, `terminated` by the browser; said once for each connection.
+ *
+ * @typedef {{kind: "held" | "failed", error: StoreError}
+ *     | {kind: "opened"}
+ *     | {kind: "closed", why: "newer" | "deleted" | "terminated"}} StoreEvent
+ */
+
+/** @type {import("./opening.js").Timer} */
+const TIMER = {
+  after: (callback, delayMs) => /** @type {any} */ (setTimeout(callback, delayMs)),
+  cancel: (timer) => clearTimeout(timer),
+};
+
 export class Database {
-  /** @type {Promise<IDBDatabase> | null} */
+  /** @type {IDBDatabase | null} */
   #connection = null;
+  /** @type {Opening | null} */
+  #opening = null;
   #factory;
-  #onTrouble;
+  #told;
+  #parts;
 
   /**
    * @param {IDBFactory} factory
-   * @param {(code: string) => void} [onTrouble] told `blocked`, `blocking`, `terminated`
+   * @param {(event: StoreEvent) => void} [told]
+   * @param {{timer: import("./opening.js").Timer, patienceMs: number}} [parts]
    */
-  constructor(factory, onTrouble = () => {}) {
+  constructor(
+    factory,
+    told = () => {},
+    parts = { timer: TIMER, patienceMs: PATIENCE_MS },
+  ) {
     this.#factory = factory;
-    this.#onTrouble = onTrouble;
+    this.#told = told;
+    this.#parts = parts;
   }
 
   /**
    * Opens the store, or fails in words; a failure is not remembered.
    *
    * @returns {Promise<void>}
-   * @throws {StoreError} `store_newer`, `store_unavailable`
+   * @throws {StoreError} `store_newer`, `upgrade_failed`, `store_full`,
+   *     `store_unavailable`; `store_blocked`, `store_waiting` while it is being opened
    */
   async open() {
     await this.#connected();
@@ -49,9 +79,9 @@ export class Database {
    * @template T
    * @param {string[]} stores
    * @param {(transaction: IDBTransaction) => Promise<T>} body awaits nothing but requests
-   *     of this transaction
+   *     of this transaction; runs again if the browser closes the connection under it
    * @returns {Promise<T>}
-   * @throws {StoreError} `store_read_failed`
+   * @throws {StoreError} `store_read_failed`, and as for `open`
    */
   read(stores, body) {
     return this.#run("readonly", stores, body);
@@ -66,7 +96,7 @@ export class Database {
    * @param {string[]} stores
    * @param {(transaction: IDBTransaction) => Promise<T>} body as for `read`
    * @returns {Promise<T>}
-   * @throws {StoreError} `store_full`, `store_write_failed`
+   * @throws {StoreError} `store_full`, `store_write_failed`, and as for `open`
    */
   write(stores, body) {
     return this.#run("readwrite", stores, body);
@@ -80,104 +110,135 @@ export class Database {
    * @returns {Promise<T>}
    */
   async #run(mode, stores, body) {
-    const transaction = await this.#begin(mode, stores);
-    const completed = new Promise((resolve, reject) => {
-      transaction.oncomplete = () => resolve(undefined);
-      transaction.onabort = () => reject(transaction.error ?? new Error("aborted"));
-    });
-    completed.catch(() => {}); // awaited below; a throw of the body comes first
-    try {
-      const value = await body(transaction);
-      await completed;
-      return value;
-    } catch (cause) {
-      abortQuietly(transaction);
-      throw failure(mode, transaction.error ?? cause);
-    }
+    const first = await this.#attempt(mode, stores, body);
+    if ("value" in first) return first.value;
+    // The browser closed the connection, so nothing of it was written: once more, anew.
+    const second = await this.#attempt(mode, stores, body);
+    if ("value" in second) return second.value;
+    throw failure(mode, second.closed);
   }
 
   /**
+   * @template T
    * @param {"readonly" | "readwrite"} mode
    * @param {string[]} stores
+   * @param {(transaction: IDBTransaction) => Promise<T>} body
+   * @returns {Promise<{value: T} | {closed: unknown}>} closed: by the browser, before the
+   *     end; why it did not come to its end
    */
-  async #begin(mode, stores) {
-    const options = mode === "readwrite" ? { durability: "strict" } : {};
-    const start = async () =>
-      (await this.#connected()).transaction(
-        stores,
-        mode,
-        /** @type {IDBTransactionOptions} */ (options),
-      );
+  async #attempt(mode, stores, body) {
+    const connection = await this.#connected();
+    let isComplete = false;
+    /** @type {(thrown: unknown) => unknown} */
+    let causeOf = (thrown) => thrown;
     try {
-      return await start();
-    } catch (cause) {
-      // The browser closed the connection before its close event came: once more, anew.
-      if (!(cause instanceof DOMException) || cause.name !== "InvalidStateError") {
-        throw cause;
-      }
-      this.#connection = null;
-      return start();
+      const transaction = connection.transaction(stores, mode, optionsOf(mode));
+      const completed = endOf(transaction).then(() => void (isComplete = true));
+      completed.catch(() => {}); // awaited below; a throw of the body comes first
+      causeOf = (thrown) => abortCause(transaction, completed, thrown);
+      const value = await body(transaction);
+      await completed;
+      return { value };
+    } catch (thrown) {
+      const cause = await causeOf(thrown);
+      const isOurs = cause instanceof BrightError || isComplete;
+      if (isOurs || !isClosed(connection, stores)) throw failure(mode, cause);
+      this.#forget(connection);
+      return { closed: cause };
     }
   }
 
-  #connected() {
-    this.#connection ??= this.#open().catch((cause) => {
-      this.#connection = null;
-      throw cause;
-    });
-    return this.#connection;
+  /** @returns {Promise<IDBDatabase>} */
+  async #connected() {
+    if (this.#connection !== null) return this.#connection;
+    this.#opening ??= this.#open();
+    return this.#opening.usable();
   }
 
-  /** @returns {Promise<IDBDatabase>} */
   #open() {
-    return new Promise((resolve, reject) => {
-      const request = this.#factory.open(DATABASE_NAME, DATABASE_VERSION);
-      request.onupgradeneeded = (event) => {
-        const transaction = /** @type {IDBTransaction} */ (request.transaction);
-        upgrade(request.result, transaction, event.oldVersion);
-      };
-      request.onblocked = () => this.#onTrouble("blocked");
-      request.onerror = () => reject(openFailure(request.error));
-      request.onsuccess = () => {
-        const database = request.result;
-        database.onversionchange = () => {
-          this.#onTrouble("blocking");
-          database.close();
-          this.#connection = null;
-        };
-        database.onclose = () => {
-          this.#onTrouble("terminated");
-          this.#connection = null;
-        };
-        resolve(database);
-      };
+    const opening = new Opening(this.#factory, {
+      ...this.#parts,
+      held: (error) => this.#told({ kind: "held", error }),
     });
+    opening.connection.then(
+      (connection) => this.#opened(connection),
+      (error) => {
+        this.#opening = null;
+        this.#told({ kind: "failed", error });
+      },
+    );
+    return opening;
+  }
+
+  /** @param {IDBDatabase} connection */
+  #opened(connection) {
+    this.#opening = null;
+    this.#connection = connection;
+    connection.onversionchange = ({ newVersion }) => {
+      connection.close(); // at once: whoever asks for this waits for it
+      this.#forget(connection);
+      this.#told({ kind: "closed", why: newVersion === null ? "deleted" : "newer" });
+    };
+    connection.onclose = () => {
+      this.#forget(connection);
+      this.#told({ kind: "closed", why: "terminated" });
+    };
+    this.#told({ kind: "opened" });
+  }
+
+  /** @param {IDBDatabase} connection which may be another than the present one by now */
+  #forget(connection) {
+    if (this.#connection === connection) this.#connection = null;
   }
 }
 
-/** @param {IDBTransaction} transaction */
-function abortQuietly(transaction) {
+/** @param {"readonly" | "readwrite"} mode */
+function optionsOf(mode) {
+  const options = mode === "readwrite" ? { durability: "strict" } : {};
+  return /** @type {IDBTransactionOptions} */ (options);
+}
+
+/**
+ * @param {IDBTransaction} transaction
+ * @returns {Promise<void>} rejects when it was aborted
+ */
+function endOf(transaction) {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error("aborted"));
+  });
+}
+
+/**
+ * Ends a transaction and says why it failed: its own error, which a full disk leaves there
+ * alone, comes before what the body saw of it.
+ *
+ * @param {IDBTransaction} transaction
+ * @param {Promise<void>} completed
+ * @param {unknown} thrown
+ * @returns {Promise<unknown>}
+ */
+async function abortCause(transaction, completed, thrown) {
   try {
     transaction.abort();
   } catch {
-    // It is over already, which is all that this wants.
+    // It is over already, or nearly, which is all that this wants.
   }
+  await completed.catch(() => {}); // its error is final then, and so is what was written
+  return transaction.error ?? thrown;
 }
 
-/** @param {unknown} cause */
-function openFailure(cause) {
-  if (cause instanceof DOMException && cause.name === "VersionError") {
-    return new StoreError(
-      "store_newer",
-      "The stored messages were written by a newer version of this extension. Update the extension; nothing was changed.",
-      { cause },
-    );
+/**
+ * @param {IDBDatabase} connection
+ * @param {string[]} stores
+ */
+function isClosed(connection, stores) {
+  try {
+    connection.transaction(stores, "readonly").abort();
+    return false;
+  } catch (cause) {
+    return cause instanceof DOMException && cause.name === "InvalidStateError";
   }
-  return new StoreError(
-    "store_unavailable",
-    "The browser did not open the message store. Free disk space or restart the browser; nothing is recorded until then.",
-    { cause },
-  );
 }
 
 /**
