@@ -13,63 +13,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
 import psutil
 
 from benchmarks.errors import ChildError
+from benchmarks.quiet import MachineTime
 
 _TAIL_BYTES = 2_000
-_LOOK_SECONDS = 0.5
-_QUIET_PERCENT = 10
 
 
 def module(name: str) -> list[str]:
     """The command that runs a module of this repository with this interpreter."""
     return [sys.executable, "-m", name]
-
-
-@dataclass(frozen=True)
-class MachineTime:
-    """What all CPUs together have done since the machine started, in seconds."""
-
-    busy_seconds: float
-    all_seconds: float
-
-    @classmethod
-    def now(cls) -> Self:
-        """What they have done until now."""
-        times = psutil.cpu_times()
-        every = (
-            sum(times) - getattr(times, "guest", 0) - getattr(times, "guest_nice", 0)
-        )
-        return cls(every - times.idle - getattr(times, "iowait", 0), every)
-
-    def others_share_since(self, before: "MachineTime", own_seconds: float) -> float:
-        """The share of the CPUs that was taken by other programs meanwhile.
-
-        Both figures count in ticks, so a span of a few ticks says little.
-        """
-        passed = self.all_seconds - before.all_seconds
-        if passed <= 0:
-            return 0.0
-        others = self.busy_seconds - before.busy_seconds - own_seconds
-        return min(1.0, max(0.0, others / passed))
-
-
-def wait_for_quiet(patience_seconds: float) -> float:
-    """Wait until other programs leave the CPUs alone, but not for ever.
-
-    Returns:
-        What is left of the patience.
-    """
-    until = time.monotonic() + patience_seconds
-    while time.monotonic() < until:
-        if psutil.cpu_percent(interval=_LOOK_SECONDS) < _QUIET_PERCENT:
-            break
-    return max(0.0, until - time.monotonic())
 
 
 class Child:

@@ -4,6 +4,7 @@ import argparse
 
 from benchmarks.ingest import cli as ingest
 from benchmarks.model import cli as model
+from benchmarks.scoped import cli as scoped
 
 
 def command(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -18,3 +19,4 @@ def command(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     kinds = parser.add_subparsers(dest="bench", required=True)
     ingest.commands(kinds)
     model.commands(kinds)
+    scoped.commands(kinds)

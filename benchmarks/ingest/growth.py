@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.children import wait_for_quiet
 from benchmarks.ingest.contenders import Bright
 from benchmarks.ingest.figures import Round, median_of
 from benchmarks.ingest.prefill import prefilled
 from benchmarks.ingest.workload import Workload
+from benchmarks.quiet import wait_for_quiet
 from benchmarks.scratch import scratch
 
 

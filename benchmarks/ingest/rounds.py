@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.children import wait_for_quiet
 from benchmarks.ingest.contenders import BareSqlite, BareWebSocket, Bright
 from benchmarks.ingest.figures import Round, median_of
 from benchmarks.ingest.prefill import prefilled
 from benchmarks.ingest.workload import Workload
 from benchmarks.options import Tell
+from benchmarks.quiet import wait_for_quiet
 from benchmarks.scratch import scratch
 
 FLAT_SHARE = 1.1

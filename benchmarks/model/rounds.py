@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.children import Child, module, timed, wait_for_quiet
+from benchmarks.children import Child, module, timed
 from benchmarks.errors import MiscountError, WorkloadError
 from benchmarks.model.work import ADDED, INDEXES, ModelWork
 from benchmarks.options import Tell
+from benchmarks.quiet import wait_for_quiet
 from benchmarks.scratch import scratch
 
 PARTS = ("puts", "reads", "upgrade")
