@@ -127,5 +127,5 @@ const contender = new Contender(
 );
 say({ ready: true });
 await lines.next();
-say({ parts: await contender.run() });
+say({ parts: await contender.run(), runtime: process.version });
 await lines.next(); // stay until measured

@@ -6,6 +6,7 @@ operations are timed; what they left and gave is counted and digested between th
 
 import hashlib
 import json
+import platform
 import sys
 import time
 from pathlib import Path
@@ -104,7 +105,8 @@ def main() -> None:
     contender = Contender(json.loads(Path(config["plan"]).read_bytes()))
     print(json.dumps({"ready": True}), flush=True)
     sys.stdin.readline()
-    print(json.dumps({"parts": contender.run()}), flush=True)
+    report = {"parts": contender.run(), "runtime": platform.python_version()}
+    print(json.dumps(report), flush=True)
     sys.stdin.readline()  # stay until measured
 
 

@@ -28,6 +28,8 @@ def model_json(plan: ModelPlan, result: ModelResult) -> dict[str, Any]:
             "records": plan.work.records,
             "rangeReads": plan.work.reads,
             "hits": plan.work.hits,
+            "python": result.ours[0].runtime,
+            "node": result.theirs[0].runtime,
             "fakeIndexeddb": result.fake_indexeddb,
             "digests": {part: result.ours[0].found[part][1] for part in PARTS},
             "model": [_round(one) for one in result.ours],

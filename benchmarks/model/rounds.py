@@ -8,7 +8,6 @@ import json
 import shutil
 import statistics
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +43,7 @@ class ModelRound:
     found: dict[str, tuple[int, str]]
     cpu_seconds: float
     others_share: float
+    runtime: str = ""
 
     @property
     def total(self) -> float:
@@ -57,7 +57,6 @@ class ModelResult:
 
     ours: tuple[ModelRound, ...]
     theirs: tuple[ModelRound, ...]
-    node: str
     fake_indexeddb: str
 
     def ratio(self, part: str) -> float:
@@ -104,9 +103,7 @@ def measure(plan: ModelPlan, tell: Tell) -> ModelResult:
                     done[name].append(_round(timed(child, child, ROUND_SECONDS)))
             check(plan.work, done["ours"][-1], done["theirs"][-1])
             tell(f"round {number + 1} of {plan.rounds}: {_line(done)}")
-    return ModelResult(
-        tuple(done["ours"]), tuple(done["theirs"]), node, package["version"]
-    )
+    return ModelResult(tuple(done["ours"]), tuple(done["theirs"]), package["version"])
 
 
 def check(work: ModelWork, ours: ModelRound, theirs: ModelRound) -> None:
@@ -163,10 +160,11 @@ def _round(report: dict[str, Any]) -> ModelRound:
         found={part: (parts[part]["counted"], parts[part]["digest"]) for part in PARTS},
         cpu_seconds=report["cpuSeconds"],
         others_share=report["othersShare"],
+        runtime=report["runtime"],
     )
 
 
-def _line(done: dict[str, Sequence[ModelRound]] | dict[str, list[ModelRound]]) -> str:
+def _line(done: dict[str, list[ModelRound]]) -> str:
     return "; ".join(
         f"{part} {done['ours'][-1].seconds[part]:.3f} s,"
         f" fake-indexeddb {done['theirs'][-1].seconds[part]:.3f} s"
