@@ -1,0 +1,160 @@
+"""Structured clone: HTML "StructuredSerializeForStorage" and its way back.
+
+Every value that enters or leaves the store is cloned, so that nobody outside holds what is
+inside. Shared and cyclic references keep their shape. What JavaScript cannot clone raises
+``DataCloneError``, and so does what stands for no JavaScript value at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias, cast
+
+from storage_schema.errors import DataCloneError
+from storage_schema.values import (
+    Array,
+    BigInt,
+    Binary,
+    Boxed,
+    Date,
+    JsValue,
+    Map,
+    RegExp,
+    Set,
+    Undefined,
+)
+
+Copier: TypeAlias = Callable[[JsValue], JsValue]
+Stored: TypeAlias = tuple[JsValue, Copier]
+"""A value inside the store, and the cheapest way to make a clone of it."""
+
+_EXACT: Final = 2**53
+_IMMUTABLE: Final = frozenset(
+    {type(None), bool, int, float, str, Undefined, Date, BigInt, Binary, RegExp, Boxed}
+)
+_TEXT: Final = {str}
+
+
+def itself(value: JsValue) -> JsValue:
+    """The copier of what nobody can change."""
+    return value
+
+
+def _flat(value: JsValue) -> JsValue:
+    """The copier of a plain object without objects in it."""
+    return cast("dict[str, JsValue]", value).copy()
+
+
+def take_in(value: object) -> Stored:
+    """Clone a value for keeping; raises ``DataCloneError``."""
+    kind = type(value)
+    if kind is dict:
+        fields = cast("dict[str, JsValue]", value)
+        kinds = set(map(type, fields.values()))
+        if kinds <= _IMMUTABLE and set(map(type, fields)) <= _TEXT:
+            copy = fields.copy()
+            if int in kinds:
+                for name, item in fields.items():
+                    if type(item) is int and not -_EXACT <= item <= _EXACT:
+                        copy[name] = _number(item)
+            return copy, _flat
+    elif kind in _IMMUTABLE:
+        return _immutable(value), itself
+    return clone(value), clone
+
+
+def clone(value: object) -> JsValue:
+    """A clone of a value that may be nested, shared and cyclic."""
+    return _Cloning().run(value)
+
+
+def _number(value: int) -> int | float:
+    """An int as the double that JavaScript has for it."""
+    if -_EXACT <= value <= _EXACT:
+        return value
+    try:
+        rounded = float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    return rounded
+
+
+def _immutable(value: object) -> JsValue:
+    if type(value) is int:
+        return _number(value)
+    return cast("JsValue", value)
+
+
+class _Cloning:
+    """One run of the algorithm: ``memory`` is the specification's of the same name."""
+
+    __slots__ = ("memory", "pending")
+
+    def __init__(self) -> None:
+        self.memory: dict[int, JsValue] = {}
+        self.pending: list[tuple[object, JsValue]] = []
+
+    def run(self, value: object) -> JsValue:
+        root = self._begin(value)
+        while self.pending:
+            self._fill(*self.pending.pop())
+        return root
+
+    def _begin(self, value: object) -> JsValue:
+        """The clone of a value; that of a container is filled later."""
+        kind = type(value)
+        if kind in _IMMUTABLE:
+            return _immutable(value)
+        known = self.memory.get(id(value))
+        if known is not None:
+            return known
+        shell = self._shell(value)
+        if isinstance(shell, (dict, list, Array, Map, Set)):
+            self.memory[id(value)] = shell
+            self.pending.append((value, shell))
+        return shell
+
+    def _shell(self, value: object) -> JsValue:
+        match value:
+            case dict():
+                return {}
+            case list():
+                return []
+            case Array():
+                return Array(value.length)
+            case Map():
+                return Map()
+            case Set():
+                return Set()
+            case bytes():
+                return Binary(value)
+            case str():
+                return str.__str__(value)
+            case int():
+                return _number(int(value))
+            case float():
+                return float(value)
+        raise DataCloneError(
+            f"a {type(value).__name__} cannot be cloned; store plain data only"
+        )
+
+    def _fill(self, source: object, target: JsValue) -> None:
+        begin = self._begin
+        match source, target:
+            case dict(), dict():
+                for name, item in source.items():
+                    if not isinstance(name, str):
+                        raise DataCloneError(
+                            f"property name {name!r} is no text; use str"
+                        )
+                    target[name] = begin(item)
+            case list(), list():
+                target.extend([begin(item) for item in source])
+            case Array(), Array():
+                for place, item in source.own.items():
+                    target.own[place] = begin(item)
+            case Map(), Map():
+                for key, item in source.entries:
+                    target.entries.append((begin(key), begin(item)))
+            case Set(), Set():
+                target.items.extend(begin(item) for item in source.items)

@@ -1,0 +1,128 @@
+"""An index's records: which entries a value gives, and the list they are kept in.
+
+An entry is one byte string: the encoded index key, the encoded primary key and, last, the
+length of the first in four bytes; so entries are in order of key, then primary key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from storage_schema.key_paths import KeyPath, Missing, compiled, evaluate
+from storage_schema.keys import BEHIND, encode_valid
+from storage_schema.ordered import Ordered
+from storage_schema.values import Array, JsValue
+
+Entries: TypeAlias = tuple[bytes, ...]
+
+LENGTH_BYTES: Final = 4
+_LENGTHS: Final = [length.to_bytes(LENGTH_BYTES, "big") for length in range(1024)]
+
+
+def entry_of(key: bytes, primary: bytes) -> bytes:
+    """The entry for an index key and a primary key."""
+    length = len(key)
+    if length < 1024:
+        return key + primary + _LENGTHS[length]
+    return key + primary + length.to_bytes(LENGTH_BYTES, "big")
+
+
+def split(entry: bytes) -> tuple[bytes, bytes]:
+    """The index key and the primary key of an entry."""
+    length = int.from_bytes(entry[-LENGTH_BYTES:], "big")
+    return entry[:length], entry[length:-LENGTH_BYTES]
+
+
+def primary_keys(entries: Iterable[bytes]) -> list[bytes]:
+    """The primary keys of entries."""
+    number = int.from_bytes
+    return [entry[number(entry[-4:], "big") : -4] for entry in entries]
+
+
+class IndexRecords:
+    """One index as it is stored: its definition, its entries, and who owns which."""
+
+    __slots__ = (
+        "entries",
+        "extract",
+        "is_deleted",
+        "key_path",
+        "multi_entry",
+        "name",
+        "owned",
+        "unique",
+    )
+
+    def __init__(
+        self, name: str, key_path: KeyPath, *, unique: bool, multi_entry: bool
+    ) -> None:
+        self.name = name
+        self.key_path = key_path
+        self.unique = unique
+        self.multi_entry = multi_entry
+        self.is_deleted = False
+        self.extract = compiled(key_path)
+        self.entries = Ordered()
+        self.owned: dict[bytes, Entries] = {}
+
+    def entries_for(self, value: JsValue, primary: bytes) -> Entries:
+        """The entries that a value gives under a primary key."""
+        if self.multi_entry:
+            keys = self._several(value)
+            return tuple(entry_of(key, primary) for key in keys)
+        key = self.extract(value)
+        return () if key is None else (entry_of(key, primary),)
+
+    def _several(self, value: JsValue) -> list[bytes]:
+        """ "Convert a value to a multiEntry key": each valid member once.
+
+        An array with a hole gives nothing at all, as in Chromium.
+        """
+        found = evaluate(value, self.key_path) if isinstance(self.key_path, str) else 0
+        if isinstance(found, Missing):
+            return []
+        if isinstance(found, Array):
+            if any(index not in found.own for index in range(found.length)):
+                return []
+            found = [found.own[index] for index in range(found.length)]
+        if not isinstance(found, list):
+            key = encode_valid(found)
+            return [] if key is None else [key]
+        keys = {encode_valid(member) for member in found}
+        return sorted(key for key in keys if key is not None)
+
+    def is_taken(self, entry: bytes) -> bool:
+        """Whether another record has this entry's index key."""
+        key, _ = split(entry)
+        stop = key + BEHIND
+        first = self.entries.first(key, stop)
+        return first is not None and (
+            first != entry or self.entries.count(key, stop) > 1
+        )
+
+    def replace(self, primary: bytes, entries: Entries) -> Entries:
+        """Give a primary key these entries; gives back those that it had."""
+        owned = self.owned
+        old = owned.pop(primary, ())
+        if old:
+            if old == entries:
+                owned[primary] = old
+                return old
+            for entry in old:
+                self.entries.remove(entry)
+        if entries:
+            owned[primary] = entries
+            for entry in entries:
+                self.entries.add(entry)
+        return old
+
+    def empty(self) -> tuple[Ordered, dict[bytes, Entries]]:
+        """Drop all entries; gives back what ``restore`` takes."""
+        kept = self.entries, self.owned
+        self.entries, self.owned = Ordered(), {}
+        return kept
+
+    def restore(self, kept: tuple[Ordered, dict[bytes, Entries]]) -> None:
+        """Undo ``empty``."""
+        self.entries, self.owned = kept

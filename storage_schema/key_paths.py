@@ -1,0 +1,201 @@
+"""Key paths: "valid key path", "evaluate a key path on a value", "inject a key"."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from storage_schema.errors import DataError, SyntaxError_
+from storage_schema.keys import ARRAY, ENCODERS, encode_valid
+from storage_schema.conversions import to_text
+from storage_schema.values import (
+    UNDEFINED,
+    Array,
+    Boxed,
+    JsValue,
+    RegExp,
+    code_units,
+    utf16_length,
+)
+
+KeyPath: TypeAlias = str | tuple[str, ...]
+Extractor: TypeAlias = Callable[[JsValue], bytes | None]
+"""Takes a stored value and gives the encoded key under a path, None if it has none."""
+
+
+class Missing:
+    """The type of ``MISSING``: a key path led nowhere."""
+
+    __slots__ = ()
+
+
+MISSING: Final = Missing()
+_LETTERS: Final = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"}
+_FURTHER: Final = _LETTERS | {"Mn", "Mc", "Nd", "Pc"}
+
+
+def parse(key_path: object) -> KeyPath:
+    """The key path that a program gave; raises ``SyntaxError_`` if it is not one."""
+    if isinstance(key_path, (list, tuple)):
+        names = tuple(to_text(name) for name in key_path)
+        if not names:
+            raise SyntaxError_("a list of key paths must not be empty")
+        for name in names:
+            _check(name)
+        return names
+    text = to_text(key_path)
+    _check(text)
+    return text
+
+
+def _check(path: str) -> None:
+    if path and not all(_is_identifier(name) for name in path.split(".")):
+        raise SyntaxError_(f"{path!r} is no key path: write identifiers joined by dots")
+
+
+def _is_identifier(name: str) -> bool:
+    """As Chromium has it: an identifier by UTF-16 code unit."""
+    for place, unit in enumerate(code_units(name)):
+        char = chr(unit)
+        if char in "$_" or (place and char in "\u200c\u200d"):
+            continue
+        if unicodedata.category(char) not in (_FURTHER if place else _LETTERS):
+            return False
+    return bool(name)
+
+
+def evaluate(value: JsValue, path: str) -> JsValue | Missing:
+    """What lies under one path; UNDEFINED if the last property is there and undefined."""
+    if not path:
+        return value
+    found: JsValue | Missing = value
+    for name in path.split("."):
+        if isinstance(found, Missing):
+            return found
+        found = own_property(found, name)
+    return found
+
+
+def own_property(value: JsValue, name: str) -> JsValue | Missing:
+    """An own property, as far as a key path may look."""
+    match value:
+        case dict():
+            return value.get(name, MISSING)
+        case str() if name == "length":
+            return utf16_length(value)
+        case list() if name == "length":
+            return len(value)
+        case Array():
+            return value.length if name == "length" else value.own.get(name, MISSING)
+        case Boxed(value=str(text)) if name == "length":
+            return utf16_length(text)
+        case RegExp() if name == "lastIndex":
+            return 0
+    return MISSING
+
+
+def extract(value: JsValue, path: KeyPath) -> bytes | None:
+    """ "Extract a key from a value": None if the path leads nowhere.
+
+    Raises ``DataError`` if what is there is not a valid key.
+    """
+    found: JsValue | Missing
+    if isinstance(path, str):
+        found = evaluate(value, path)
+    else:
+        parts = [evaluate(value, part) for part in path]
+        found = [part for part in parts if not isinstance(part, Missing)]
+        if len(found) < len(parts):
+            return None
+    if isinstance(found, Missing):
+        return None
+    encoded = encode_valid(found)
+    if encoded is None:
+        raise DataError(f"what lies under the key path {path!r} is not a valid key")
+    return encoded
+
+
+def can_inject(value: JsValue, path: str) -> bool:
+    """ "Check that a key could be injected into a value"."""
+    found: JsValue | Missing = value
+    for name in path.split(".")[:-1]:
+        if not isinstance(found, (dict, list, Array)):
+            return False
+        found = own_property(found, name)
+        if isinstance(found, Missing):
+            return True
+    return isinstance(found, (dict, list, Array))
+
+
+def inject(value: JsValue, path: str, key: JsValue) -> JsValue:
+    """ "Inject a key into a value": the value with the key under the path.
+
+    Works on the store's own clone. An array that gets a property changes its form, so
+    the value that comes back need not be the one that went in.
+    """
+    *way, last = path.split(".")
+    root = holder = _open(value)
+    for name in way:
+        inside = own_property(holder, name)
+        inner = _open({} if isinstance(inside, Missing) else inside)
+        _set(holder, name, inner)
+        holder = inner
+    _set(holder, last, key)
+    return root
+
+
+def _open(value: JsValue) -> JsValue:
+    """A container that takes named properties: a dense array in its general form."""
+    if isinstance(value, list):
+        return Array(len(value), dict(enumerate(value)))
+    return value
+
+
+def _set(holder: JsValue, name: str, item: JsValue) -> None:
+    if isinstance(holder, Array):
+        holder.own[name] = item
+    elif isinstance(holder, dict):
+        holder[name] = item
+
+
+def compiled(path: KeyPath) -> Extractor:
+    """An extractor for an index: whatever gives no valid key gives no entry."""
+    if isinstance(path, tuple):
+        if all("." not in part and part for part in path):
+            return _compiled_names(path)
+        return _compiled_paths(path)
+
+    def extract_one(value: JsValue) -> bytes | None:
+        found = evaluate(value, path)
+        return None if isinstance(found, Missing) else encode_valid(found)
+
+    return extract_one
+
+
+def _compiled_names(names: tuple[str, ...]) -> Extractor:
+    """The usual compound index: plain properties of a plain object."""
+    slow, opening, encoders = _compiled_paths(names), bytes([ARRAY]), ENCODERS
+
+    def extract_names(value: JsValue) -> bytes | None:
+        if type(value) is not dict:
+            return slow(value)
+        encoded = opening
+        for name in names:
+            found = value.get(name, UNDEFINED)
+            encoder = encoders.get(type(found))
+            if encoder is None or (part := encoder(found)) is None:
+                return None
+            encoded += part
+        return encoded + b"\0"
+
+    return extract_names
+
+
+def _compiled_paths(paths: tuple[str, ...]) -> Extractor:
+    def extract_paths(value: JsValue) -> bytes | None:
+        found = [evaluate(value, path) for path in paths]
+        whole: list[JsValue] = [x for x in found if not isinstance(x, Missing)]
+        return encode_valid(whole) if len(whole) == len(paths) else None
+
+    return extract_paths

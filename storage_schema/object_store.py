@@ -1,0 +1,293 @@
+"""Object stores as a transaction sees them: "object store storage operation" and checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from storage_schema.clone import Stored, clone, take_in
+from storage_schema.conversions import is_truthy, to_text
+from storage_schema.errors import (
+    ConstraintError,
+    DataError,
+    InvalidAccessError,
+    InvalidStateError,
+    NotFoundError,
+    ReadOnlyError,
+)
+from storage_schema.index import Index
+from storage_schema.index_records import IndexRecords
+from storage_schema.key_decoding import decode
+from storage_schema.key_paths import KeyPath, can_inject, extract, inject, parse
+from storage_schema.key_ranges import Span, span_of
+from storage_schema.keys import encode
+from storage_schema.names import in_order
+from storage_schema.ordered import Ordered
+from storage_schema.requests import Request
+from storage_schema.source import Source
+from storage_schema.store_records import StoreRecords
+from storage_schema.values import UNDEFINED, JsKey, JsValue, Undefined
+
+if TYPE_CHECKING:
+    from storage_schema.transaction import Transaction
+
+
+class ObjectStore(Source):
+    """A store's handle in one transaction; see ``Source`` for what reads.
+
+    What writes raises ``ReadOnlyError`` in a read-only transaction; what changes the
+    schema raises ``InvalidStateError`` outside an upgrade.
+    """
+
+    __slots__ = ("_handles", "_records")
+
+    def __init__(self, transaction: Transaction, records: StoreRecords) -> None:
+        super().__init__(transaction)
+        self._records = records
+        self._handles: dict[IndexRecords, Index] = {}
+
+    @property
+    def records(self) -> StoreRecords:
+        """The store's records. For the model alone."""
+        return self._records
+
+    @property
+    def store(self) -> ObjectStore:
+        """The store itself: what a cursor here writes to."""
+        return self
+
+    @property
+    def entries(self) -> Ordered:
+        """The encoded keys in order. For the model alone."""
+        return self._records.keys
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the store is gone."""
+        return self._records.is_deleted
+
+    def split(self, entry: bytes) -> tuple[bytes, bytes]:
+        """An entry is the primary key itself. For the model alone."""
+        return entry, entry
+
+    def primary_keys(self, entries: list[bytes]) -> list[bytes]:
+        """An entry is the primary key itself. For the model alone."""
+        return entries
+
+    @property
+    def _names(self) -> tuple[str, str | None]:
+        return self._records.name, None
+
+    @property
+    def key_path(self) -> KeyPath | None:
+        """The key path: a text, several, or None."""
+        return self._records.key_path
+
+    @property
+    def auto_increment(self) -> bool:
+        """Whether the store makes keys."""
+        return self._records.generator is not None
+
+    @property
+    def index_names(self) -> tuple[str, ...]:
+        """The names of the indexes, in order."""
+        return in_order(self._records.indexes)
+
+    @property
+    def name(self) -> str:
+        """The name. Setting it in an upgrade renames the store."""
+        return self._records.name
+
+    @name.setter
+    def name(self, name: object) -> None:
+        self.check_upgrade()
+        new, records = to_text(name), self._records
+        if new == records.name:
+            return
+        self.transaction.connection.database.rename_store(
+            records, new, self.transaction.undo
+        )
+
+    def put(self, value: object, key: object = UNDEFINED) -> Request[JsKey]:
+        """Store a value, in place of the one that is there; gives the key.
+
+        Raises ``DataCloneError`` and, where the store's key rules are not met,
+        ``DataError``. The request fails with ``ConstraintError``.
+        """
+        return self._write(value, key, add_only=False)
+
+    def add(self, value: object, key: object = UNDEFINED) -> Request[JsKey]:
+        """As ``put``, but a key that is taken fails with ``ConstraintError``."""
+        return self._write(value, key, add_only=True)
+
+    def delete(self, query: object) -> Request[Undefined]:
+        """Delete the records that match a key or a range."""
+        self.check_writable()
+        span, _ = span_of(query, required=True)
+        return self._queue_delete(span)
+
+    def clear(self) -> Request[Undefined]:
+        """Delete all records; the key generator goes on where it was."""
+        self.check_writable()
+        request = Request(self.transaction, self._clear)
+        self.transaction.add(request)
+        return request
+
+    def index(self, name: object) -> Index:
+        """The handle of an index; raises ``NotFoundError``."""
+        if self.is_deleted or self.transaction.is_finished:
+            raise InvalidStateError("the object store or its transaction is gone")
+        records = self._records.indexes.get(to_text(name))
+        if records is None:
+            raise NotFoundError(f"{self.name!r} has no index {name!r}")
+        handle = self._handles.get(records)
+        if handle is None:
+            handle = self._handles[records] = Index(self, records)
+        return handle
+
+    def create_index(
+        self,
+        name: object,
+        key_path: object,
+        unique: object = False,
+        multi_entry: object = False,
+    ) -> Index:
+        """Make an index over what is and what will be stored. Upgrades only.
+
+        Raises ``ConstraintError`` for a name that is taken, ``SyntaxError_`` for a bad
+        key path, ``InvalidAccessError`` for a multi-entry index of several paths.
+        Duplicates under a unique index abort the upgrade when it is filled.
+        """
+        self.check_upgrade()
+        text, records = to_text(name), self._records
+        if text in records.indexes:
+            raise ConstraintError(f"{self.name!r} has an index {text!r} already")
+        path, several = parse(key_path), is_truthy(multi_entry)
+        if several and isinstance(path, tuple):
+            raise InvalidAccessError("a multi-entry index takes one key path")
+        index = IndexRecords(text, path, unique=is_truthy(unique), multi_entry=several)
+        tx = self.transaction
+        records.indexes[text] = index
+        tx.undo.append((records.indexes.pop, text))
+        tx.undo.append((setattr, index, "is_deleted", True))
+        tx.add(Request(tx, records.fill, index, tx.undo))
+        return self.index(text)
+
+    def delete_index(self, name: object) -> None:
+        """Remove an index; raises ``NotFoundError``. Upgrades only."""
+        self.check_upgrade()
+        text, records, tx = to_text(name), self._records, self.transaction
+        index = records.indexes.pop(text, None)
+        if index is None:
+            raise NotFoundError(f"{self.name!r} has no index {text!r}")
+        index.is_deleted = True
+        tx.undo.append((records.indexes.__setitem__, text, index))
+        tx.undo.append((setattr, index, "is_deleted", False))
+        tx.add(Request(tx, records.drop, index, tx.undo))
+
+    def check_writable(self) -> None:
+        """Raises unless writes may be made here. For the model alone."""
+        self.check()
+        if self.transaction.mode == "readonly":
+            raise ReadOnlyError("the transaction is read-only")
+
+    def check_upgrade(self) -> None:
+        """Raises unless the schema may be changed here. For the model alone."""
+        if self.transaction.mode != "versionchange":
+            raise InvalidStateError("the schema changes in an upgrade only")
+        self.check()
+
+    def put_at(self, key: bytes, value: object) -> Request[JsKey]:
+        """ "update" of a cursor at this key. For the cursor alone."""
+        stored = take_in(value)
+        path = self._records.key_path
+        if path is not None:
+            if extract(stored[0], path) != key:
+                raise DataError("the value at a cursor must keep its in-line key")
+            stored = self._with_own_key(stored, key)
+        return self._queue_put(key, stored, add_only=False)
+
+    def delete_at(self, key: bytes) -> Request[Undefined]:
+        """ "delete" of a cursor at this key. For the cursor alone."""
+        return self._queue_delete((key, key + b"\xff"))
+
+    def _write(self, value: object, key: object, *, add_only: bool) -> Request[JsKey]:
+        self.check_writable()
+        stored = take_in(value)
+        records = self._records
+        path = records.key_path
+        encoded: bytes | None
+        if path is None:
+            if key is not UNDEFINED:
+                encoded = encode(key)
+            elif records.generator is None:
+                raise DataError(f"{records.name!r} has no key path: give a key")
+            else:
+                encoded = None
+        else:
+            if key is not UNDEFINED:
+                raise DataError(f"{records.name!r} has its keys in line: give none")
+            encoded = extract(stored[0], path)
+            if encoded is None:
+                self._check_generated(stored, path)
+            else:
+                stored = self._with_own_key(stored, encoded)
+        return self._queue_put(encoded, stored, add_only=add_only)
+
+    def _check_generated(self, stored: Stored, path: KeyPath) -> None:
+        if self._records.generator is None or isinstance(path, tuple):
+            raise DataError(f"the value has nothing under the key path {path!r}")
+        if not can_inject(stored[0], path):
+            raise DataError(f"no key can be put under {path!r} of this value")
+
+    def _with_own_key(self, stored: Stored, key: bytes) -> Stored:
+        """As in Chromium, a store with a generator keeps the key it understood."""
+        path = self._records.key_path
+        if self._records.generator is None or not isinstance(path, str) or not path:
+            return stored
+        return inject(stored[0], path, cast("JsValue", decode(key))), stored[1]
+
+    def _queue_put(
+        self, key: bytes | None, stored: Stored, *, add_only: bool
+    ) -> Request[JsKey]:
+        work = self._put if key is not None and not self.auto_increment else self._make
+        request = Request(self.transaction, work, key, stored, add_only)
+        self.transaction.add(request)
+        return request
+
+    def _put(self, key: bytes, stored: Stored, add_only: bool) -> JsKey:  # noqa: FBT001
+        self._records.put(key, stored, self.transaction.undo, add_only=add_only)
+        return decode(key)
+
+    def _make(
+        self,
+        key: bytes | None,
+        stored: Stored,
+        add_only: bool,  # noqa: FBT001 - queued
+    ) -> JsKey:
+        """Store into a store with a generator: make the key if there is none."""
+        records, undo = self._records, self.transaction.undo
+        generator = records.generator
+        if key is None and generator is not None:
+            number = generator.generate()
+            key = encode(number)
+            if isinstance(records.key_path, str):
+                whole = inject(clone(stored[0]), records.key_path, number)
+                stored = take_in(whole)
+        encoded = cast("bytes", key)
+        records.put(encoded, stored, undo, add_only=add_only)
+        made = decode(encoded)
+        records.follow(made, undo)
+        return made
+
+    def _queue_delete(self, span: Span) -> Request[Undefined]:
+        request = Request(self.transaction, self._delete, span)
+        self.transaction.add(request)
+        return request
+
+    def _delete(self, span: Span) -> Undefined:
+        self._records.delete(span, self.transaction.undo)
+        return UNDEFINED
+
+    def _clear(self) -> Undefined:
+        self._records.clear(self.transaction.undo)
+        return UNDEFINED

@@ -1,0 +1,153 @@
+"""An object store's records: storing, deleting and clearing, each with its way back.
+
+Each change appends what undoes it to the transaction's undo log, so that aborting costs
+what the transaction did and nothing more. Nothing here knows of requests or handles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from storage_schema.clone import Stored
+from storage_schema.errors import ConstraintError
+from storage_schema.index_records import Entries, IndexRecords, split
+from storage_schema.key_decoding import decode
+from storage_schema.key_generator import KeyGenerator
+from storage_schema.key_paths import KeyPath
+from storage_schema.key_ranges import Span
+from storage_schema.ordered import Ordered
+
+UndoLog: TypeAlias = list[tuple[Callable[..., object], *tuple[Any, ...]]]
+"""What takes back each change, oldest first: a function and its arguments."""
+
+
+class StoreRecords:
+    """One object store as it is stored: definition, records, generator, indexes."""
+
+    __slots__ = (
+        "generator",
+        "indexes",
+        "is_deleted",
+        "key_path",
+        "keys",
+        "live",
+        "name",
+        "records",
+    )
+
+    def __init__(
+        self, name: str, key_path: KeyPath | None, generator: KeyGenerator | None
+    ) -> None:
+        self.name = name
+        self.key_path = key_path
+        self.generator = generator
+        self.is_deleted = False
+        self.records: dict[bytes, Stored] = {}
+        self.keys = Ordered()
+        self.indexes: dict[str, IndexRecords] = {}
+        self.live: list[IndexRecords] = []  # those that are filled and kept up to date
+
+    def put(
+        self, key: bytes, stored: Stored, undo: UndoLog, *, add_only: bool = False
+    ) -> None:
+        """Object store storage operation; raises ``ConstraintError``, changing nothing."""
+        records = self.records
+        old = records.get(key)
+        if add_only and old is not None:
+            raise ConstraintError(
+                f"{self.name!r} has a record under {decode(key)!r} already"
+            )
+        value = stored[0]
+        fresh = [index.entries_for(value, key) for index in self.live]
+        for index, entries in zip(self.live, fresh, strict=True):
+            if index.unique:
+                self._check_unique(index, entries)
+        records[key] = stored
+        if old is None:
+            self.keys.add(key)
+        former = [
+            index.replace(key, entries)
+            for index, entries in zip(self.live, fresh, strict=True)
+        ]
+        undo.append((self._put_back, key, old, self.live, former))
+
+    def _check_unique(self, index: IndexRecords, entries: Entries) -> None:
+        for entry in entries:
+            if index.is_taken(entry):
+                raise ConstraintError(
+                    f"unique index {index.name!r} of {self.name!r} has that key already"
+                )
+
+    def follow(self, key: object, undo: UndoLog) -> None:
+        """Keep the generator, if there is one, ahead of a stored key."""
+        if self.generator is not None:
+            before = self.generator.current
+            self.generator.follow(key)
+            if self.generator.current != before:
+                undo.append((setattr, self.generator, "current", before))
+
+    def delete(self, span: Span, undo: UndoLog) -> None:
+        """Delete records from an object store."""
+        for key in self.keys.between(*span):
+            self.keys.remove(key)
+            old = self.records.pop(key)
+            former = [index.replace(key, ()) for index in self.live]
+            undo.append((self._put_back, key, old, self.live, former))
+
+    def clear(self, undo: UndoLog) -> None:
+        """Clear an object store; the key generator stays where it is."""
+        undo.append((self._restore, self.records, self.keys))
+        self.records, self.keys = {}, Ordered()
+        for index in self.live:
+            undo.append((index.restore, index.empty()))
+
+    def fill(self, index: IndexRecords, undo: UndoLog) -> None:
+        """Fill a new index with what is stored; raises ``ConstraintError``."""
+        if self.is_deleted:  # as in Chromium: the failure would go with the store
+            return
+        entries: list[bytes] = []
+        for key, (value, _) in self.records.items():
+            found = index.entries_for(value, key)
+            if found:
+                index.owned[key] = found
+                entries += found
+        entries.sort()
+        index.entries = Ordered(entries)
+        if index.unique and _has_twins(entries):
+            raise ConstraintError(
+                f"unique index {index.name!r} cannot be made: records of {self.name!r} "
+                "share a key"
+            )
+        undo.append((setattr, self, "live", self.live))
+        self.live = [*self.live, index]
+
+    def drop(self, index: IndexRecords, undo: UndoLog) -> None:
+        """Stop keeping an index up to date."""
+        undo.append((setattr, self, "live", self.live))
+        self.live = [known for known in self.live if known is not index]
+
+    def _put_back(
+        self,
+        key: bytes,
+        old: Stored | None,
+        live: list[IndexRecords],
+        former: list[Entries],
+    ) -> None:
+        if old is None:
+            del self.records[key]
+            self.keys.remove(key)
+        else:
+            if key not in self.records:
+                self.keys.add(key)
+            self.records[key] = old
+        for index, entries in zip(live, former, strict=True):
+            index.replace(key, entries)
+
+    def _restore(self, records: dict[bytes, Stored], keys: Ordered) -> None:
+        self.records, self.keys = records, keys
+
+
+def _has_twins(entries: list[bytes]) -> bool:
+    keys = [split(entry)[0] for entry in entries]
+    return any(a == b for a, b in zip(keys, keys[1:], strict=False))

@@ -1,0 +1,202 @@
+"""Transactions: life cycle, "commit a transaction" and "abort a transaction".
+
+A transaction's requests wait in its queue and run in order, as far as somebody asks for a
+result, and the rest at its end. What they change is written down in an undo log.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from storage_schema.conversions import to_text
+from storage_schema.errors import (
+    AbortError,
+    DomError,
+    InvalidStateError,
+    NotFoundError,
+    StillWaitingError,
+    TransactionInactiveError,
+    UnknownError,
+)
+from storage_schema.object_store import ObjectStore
+from storage_schema.requests import Request
+from storage_schema.store_records import StoreRecords, UndoLog
+
+if TYPE_CHECKING:
+    from storage_schema.connection import Connection
+
+Mode: TypeAlias = Literal["readonly", "readwrite", "versionchange"]
+State: TypeAlias = Literal["active", "committing", "finished"]
+_GONE: Final = "the transaction was aborted"
+
+
+class Transaction:
+    """A transaction; as a context it commits at the end, or aborts on an exception."""
+
+    __slots__ = (
+        "_failure",
+        "_handles",
+        "_queue",
+        "_started",
+        "connection",
+        "error",
+        "mode",
+        "scope",
+        "state",
+        "undo",
+    )
+
+    def __init__(
+        self, connection: Connection, scope: dict[str, StoreRecords], mode: Mode
+    ) -> None:
+        """For ``Connection`` alone: ``scope`` are the stores in reach, by name."""
+        self.connection = connection
+        self.scope = scope
+        self.mode: Mode = mode
+        self.state: State = "active"
+        self.error: DomError | None = None
+        self.undo: UndoLog = []
+        self._failure: DomError | None = None
+        self._handles: dict[StoreRecords, ObjectStore] = {}
+        self._queue: deque[Request[Any]] = deque()
+        self._started = False
+
+    def object_store(self, name: object) -> ObjectStore:
+        """The store's handle in this transaction.
+
+        Raises ``InvalidStateError`` after ``abort`` or ``commit``, ``NotFoundError`` for a
+        store that is not in scope.
+        """
+        if self.state != "active":
+            raise InvalidStateError("the transaction is over")
+        records = self.scope.get(to_text(name))
+        if records is None:
+            raise NotFoundError(f"there is no object store {name!r} in scope")
+        handle = self._handles.get(records)
+        if handle is None:
+            handle = self._handles[records] = ObjectStore(self, records)
+        return handle
+
+    def check_active(self) -> None:
+        """Raises ``TransactionInactiveError`` unless requests are taken."""
+        if self.state != "active":
+            raise TransactionInactiveError("the transaction takes no more requests")
+
+    def add(self, request: Request[Any]) -> None:
+        """Queue a request. For the handles alone."""
+        self._queue.append(request)
+
+    def run_to(self, request: Request[Any]) -> None:
+        """Run what is queued up to this request. For requests alone."""
+        self._start()
+        queue = self._queue
+        while queue:
+            first = queue.popleft()
+            self._run(first)
+            if first is request:
+                return
+
+    def abort(self) -> None:
+        """Undo all that this transaction did; raises ``InvalidStateError`` if too late."""
+        if self.state != "active":
+            raise InvalidStateError("the transaction is over already")
+        self.end_with(None)
+
+    def commit(self) -> None:
+        """Take no more requests and finish as soon as this transaction may.
+
+        A request that fails from here on aborts the transaction when all have run.
+        Raises ``InvalidStateError`` if the transaction is over; see ``error`` for
+        whether it came through.
+        """
+        if self.state != "active":
+            raise InvalidStateError("the transaction is over already")
+        self.state = "committing"
+        if self.connection.database.may_start(self):
+            self.finish()
+
+    def finish(self) -> None:
+        """Run all requests and commit; ``error`` tells whether that worked.
+
+        Raises ``StillWaitingError`` if it may not start; it will finish by itself then.
+        """
+        if self.state == "finished":
+            return
+        if not self._started and not self.connection.database.may_start(self):
+            self.state = "committing"
+        self._start()
+        while self._queue:
+            self._run(self._queue.popleft())
+        if self.is_finished:
+            return
+        self.state = "committing"
+        failure = self._failure
+        if failure is None and self.mode != "readonly":
+            failure = self.connection.database.hooks.take_commit_failure()
+        if failure is not None:
+            self.end_with(failure)
+            return
+        self.state = "finished"
+        self.undo.clear()
+        self.connection.database.has_finished(self)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the transaction committed or aborted."""
+        return self.state == "finished"
+
+    def end_with(self, error: DomError | None) -> None:
+        """Abort with this error. For the model alone."""
+        if self.state == "finished":
+            return
+        self.state = "finished"
+        self.error = error
+        for work, *arguments in reversed(self.undo):
+            work(*arguments)
+        self.undo.clear()
+        while self._queue:
+            lost = AbortError(_GONE)
+            lost.__cause__ = error
+            self._queue.popleft().fail(lost)
+        self.connection.database.has_finished(self)
+
+    def _run(self, request: Request[Any]) -> None:
+        error = request.run()
+        if error is None:
+            return
+        if self.state == "committing":
+            if self._failure is None:
+                self._failure = error if not request.is_prevented else _after_commit()
+        elif not request.is_prevented:
+            self.end_with(error)
+
+    def _start(self) -> None:
+        if not self._started:
+            if not self.connection.database.may_start(self):
+                raise StillWaitingError(
+                    "an earlier transaction with overlapping scope is not over yet"
+                )
+            self._started = True
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.end_with(None)
+            return
+        self.finish()
+        if self.error is not None:
+            raise self.error
+
+
+def _after_commit() -> DomError:
+    """As in Chromium, where a caught failure behind ``commit()`` aborts all the same."""
+    return UnknownError("a request failed after commit() was called")
