@@ -1,0 +1,74 @@
+"""What is known of a conversation's buyer, and which of it Bright has.
+
+The newest observation alone is kept. Read by primary key only: there is no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from storage_schema import UNDEFINED, Connection, Transaction
+from storage_schema.onetalk.javascript import field, is_absent, is_at_most
+from storage_schema.onetalk.keys import conversation_key
+from storage_schema.onetalk.names import BUYER_FACTS
+from storage_schema.onetalk.records import (
+    BuyerFactsRecord,
+    ObservedBuyerFacts,
+    UploadMark,
+)
+from storage_schema.onetalk.transactions import reading, writing
+
+
+def record_buyer_facts(connection: Connection, observed: ObservedBuyerFacts) -> bool:
+    """Takes an observation over if it is strictly newer; gives whether it was."""
+    key = conversation_key(observed["channelAccountId"], observed["conversationId"])
+    with writing(connection, [BUYER_FACTS]) as transaction:
+        before = _read(transaction, key)
+        at = field(observed, "observedAtMs")
+        if before is not None and is_at_most(at, field(before, "observedAtMs")):
+            return False
+        uploaded = UNDEFINED if before is None else field(before, "uploadedFingerprint")
+        after = {
+            "key": key,
+            "channelAccountId": observed["channelAccountId"],
+            "conversationId": observed["conversationId"],
+            "facts": field(observed, "facts"),
+            "fingerprint": field(observed, "fingerprint"),
+            "observedAtMs": at,
+            "uploadedFingerprint": None if is_absent(uploaded) else uploaded,
+        }
+        transaction.object_store(BUYER_FACTS).put(after)
+    return True
+
+
+def read_buyer_facts(
+    connection: Connection, keys: Sequence[str]
+) -> list[BuyerFactsRecord | None]:
+    """Records by primary key in the order asked; None where there is none."""
+    with reading(connection, [BUYER_FACTS]) as transaction:
+        return [_read(transaction, key) for key in keys]
+
+
+def confirm_buyer_facts(
+    connection: Connection, account: str, named: UploadMark
+) -> bool:
+    """Bright has exactly these facts; false where they are others by now, or none."""
+    key = conversation_key(account, named["conversationId"])
+    with writing(connection, [BUYER_FACTS]) as transaction:
+        before = _read(transaction, key)
+        if before is None:
+            return False
+        is_meant = all(
+            field(before, mark) == field(named, mark)
+            for mark in ("fingerprint", "observedAtMs")
+        )
+        if is_meant:
+            after = {**before, "uploadedFingerprint": named["fingerprint"]}
+            transaction.object_store(BUYER_FACTS).put(after)
+        return is_meant
+
+
+def _read(transaction: Transaction, key: str) -> BuyerFactsRecord | None:
+    found = transaction.object_store(BUYER_FACTS).get(key).result
+    return None if found is UNDEFINED else cast("BuyerFactsRecord", found)
