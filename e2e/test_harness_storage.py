@@ -17,6 +17,7 @@ from extension_harness.storage import (
     Record,
     StoreDigests,
 )
+from extension_harness.waiting import wait_until
 
 pytestmark = pytest.mark.extension(FIXTURES / "recorder")
 
@@ -255,7 +256,7 @@ def test_clearing_the_origins_databases_leaves_none(
     browser: Browser, storage: ExtensionStorage
 ) -> None:
     browser.worker.wake()
-    assert "recorder" in storage.databases()
+    wait_until(lambda: "recorder" in storage.databases(), 10, "the first opening")
     storage.clear_databases()
     assert storage.databases() == {}
 

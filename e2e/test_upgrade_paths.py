@@ -1,0 +1,131 @@
+"""Every way to version 10, on a profile that an older version left.
+
+The old database is made by none of the extension's code, the old build is replaced in
+place, and a real Chromium runs the upgrade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from e2e.old_builds import old_build
+from e2e.old_databases import OURS, TODAY, described
+from e2e.old_databases.shapes import BOOTSTRAPS, CARDS, FIVE, V9_INDEXES
+from e2e.upgrading import (
+    Profile,
+    check_configuration,
+    check_kept,
+    check_shape,
+    profile,
+    without_records,
+)
+from extension_harness.launch.chromium import Chromium
+from extension_harness.storage import DatabaseDump
+
+
+@pytest.fixture(scope="module")
+def old(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Profile]:
+    """One profile for all of them: each test gives it a database of its own."""
+    with profile(chromium, tmp_path_factory.mktemp("old")) as made:
+        yield made
+
+
+def test_a_fresh_database_has_every_store_and_index(old: Profile) -> None:
+    """OT-10, OT-16: these and no others; no index that nobody reads."""
+    old.browser.update(old.inert)
+    old.storage.clear_databases()
+    after = old.update()
+    check_shape(after)
+    assert set(after.stores) == set(TODAY)
+    assert old.storage.databases() == {after.name: 10}
+
+
+@pytest.mark.parametrize("version", [1, 6])
+def test_what_is_older_than_7_begins_anew(old: Profile, version: int) -> None:
+    """OT-11, OT-15, known bug 30: nothing of the five is kept, no key and no index."""
+    database = described(version)
+    old.give(database)
+    before, digests = old.dump(), old.digests()
+    check_is_made(before, database)
+    after = old.update()
+    check_shape(after)
+    assert {name: after.records(name) for name in OURS} == dict.fromkeys(OURS, ())
+    others = {name: each for name, each in before.stores.items() if name not in OURS}
+    assert {name: after.stores[name] for name in others} == others
+    kept = {name: each for name, each in digests.items() if name not in OURS}
+    assert check_kept(kept, old.digests()) == 8
+    check_configuration(old.storage)
+
+
+@pytest.mark.parametrize("version", [7, 8, 9])
+def test_from_version_7_on_every_record_is_kept(old: Profile, version: int) -> None:
+    """OT-12 to OT-15, known bug 30: old duplicates and odd records are no obstacle."""
+    database = described(version)
+    old.give(database)
+    before, digests = old.dump(), old.digests()
+    check_is_made(before, database)
+    after = old.update()
+    check_shape(after)
+    check_only_added(before, after)
+    assert check_kept(digests, old.digests()) == record_count(database)
+    check_configuration(old.storage)
+
+
+def test_version_by_version_every_record_is_kept(
+    old: Profile, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """OT-12 to OT-15: 7, 8, 9, 10, each by its own build, each adds its own alone."""
+    folder = tmp_path_factory.mktemp("builds")
+    database = described(7)
+    old.give(database)
+    seen, digests = old.dump(), old.digests()
+    added = {8: {BOOTSTRAPS}, 9: {CARDS}, 10: set(TODAY) - {*FIVE, BOOTSTRAPS, CARDS}}
+    for version in (8, 9, 10):
+        if version == 10:
+            after = old.update()
+        else:
+            old.browser.update(old_build(folder / str(version), version))
+            after = old.settled(version)
+        assert after.version == version
+        assert set(after.stores) - set(seen.stores) == added[version]
+        check_only_added(seen, after)
+        if version == 8:
+            assert not any(after.stores[name].indexes for name in added[8] | set(FIVE))
+        if version == 9:
+            shapes = {name: after.stores[name].indexes for name in V9_INDEXES}
+            assert {n: tuple(i.name for i in s) for n, s in shapes.items()} == {
+                n: tuple(i.name for i in s) for n, s in V9_INDEXES.items()
+            }
+            assert after.stores[CARDS].indexes == ()
+        assert check_kept(digests, old.digests()) == record_count(database)
+        seen = after
+    check_shape(seen)
+    check_configuration(old.storage)
+
+
+def check_is_made(found: DatabaseDump, wanted: DatabaseDump) -> None:
+    """The profile has what is described, or the test shows nothing."""
+    assert found.version == wanted.version
+    for name, store in wanted.stores.items():
+        assert without_records(found.stores[name]) == without_records(store)
+        assert found.records(name) == wanted.records(name), name
+    assert set(found.stores) == set(wanted.stores)
+
+
+def check_only_added(before: DatabaseDump, after: DatabaseDump) -> None:
+    """Every store, record, index and entry is as before; what is new is empty."""
+    for name, store in before.stores.items():
+        assert after.stores[name].records == store.records, name
+        now = {index.name: index for index in after.stores[name].indexes}
+        for index in store.indexes:
+            assert now[index.name] == index, f"{name}.{index.name}"
+    for name in set(after.stores) - set(before.stores):
+        assert after.records(name) == (), name
+
+
+def record_count(database: DatabaseDump) -> int:
+    return sum(len(store.records) for store in database.stores.values())

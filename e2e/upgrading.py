@@ -1,0 +1,120 @@
+"""What tests of upgrades share: an old database in a profile, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.old_builds import inert_build
+from e2e.old_databases import CONFIGURATION, NAME, OURS, TODAY
+from e2e.workers import worker_status
+from extension_harness.browser import Browser
+from extension_harness.launch.chromium import Chromium
+from extension_harness.plugin import OWN_EXTENSION
+from extension_harness.storage import (
+    DatabaseDump,
+    ExtensionStorage,
+    Index,
+    ObjectStore,
+    StoreDigests,
+)
+from extension_harness.waiting import wait_until
+
+LAST_ERROR = "document.getElementById('last-error-text').textContent"
+
+
+@dataclass
+class Profile:
+    """One profile in a Chromium, and the builds that come to it one after the other."""
+
+    browser: Browser
+    inert: Path
+
+    @property
+    def storage(self) -> ExtensionStorage:
+        """The extension's storage."""
+        return ExtensionStorage(self.browser)
+
+    def give(self, database: DatabaseDump) -> None:
+        """Make the profile one that an older version left, none of our code running."""
+        self.browser.update(self.inert)
+        self.browser.worker.stop()
+        storage = self.storage
+        storage.clear()
+        storage.set(CONFIGURATION)
+        storage.build_database(database)
+
+    def update(self, build: Path = OWN_EXTENSION) -> DatabaseDump:
+        """Put a build in place; what the database is once it has opened it."""
+        self.browser.update(build)
+        return self.opened()
+
+    def opened(self) -> DatabaseDump:
+        """The database once the present build has opened it without a complaint."""
+        status = worker_status(self.browser)  # reads the store: waits for its opening
+        assert status["lastFault"] is None, status["lastFault"]
+        return self.dump()
+
+    def settled(self, version: int) -> DatabaseDump:
+        """The database once an older build, which lacks some indexes, has opened it."""
+        wait_until(
+            lambda: self.storage.databases().get(NAME) == version,
+            10,
+            f"version {version}",
+        )
+        return self.dump()
+
+    def dump(self) -> DatabaseDump:
+        """The whole of it, with what each index holds."""
+        return self.storage.dump(NAME, entries=True)
+
+    def digests(self) -> Mapping[str, StoreDigests]:
+        """All of it by digests."""
+        return self.storage.digests(NAME)
+
+
+@contextlib.contextmanager
+def profile(chromium: Chromium, folder: Path) -> Iterator[Profile]:
+    """A profile on which nothing of ours has ever run."""
+    inert = inert_build(folder / "inert")
+    with Browser.launch(inert, chromium=chromium, updatable=True) as browser:
+        yield Profile(browser, inert)
+
+
+def without_records(store: ObjectStore) -> ObjectStore:
+    """A store's shape alone."""
+    indexes = tuple(
+        Index(each.name, each.key_path, each.unique, each.multi_entry)
+        for each in store.indexes
+    )
+    return ObjectStore(store.name, store.key_path, store.auto_increment, indexes)
+
+
+def check_shape(after: DatabaseDump) -> None:
+    """OT-10, OT-16: version 10, and each of our stores as a fresh one has it."""
+    assert after.version == 10
+    shapes = {
+        name: without_records(store)
+        for name, store in after.stores.items()
+        if name in OURS
+    }
+    assert shapes == TODAY
+
+
+def check_kept(
+    before: Mapping[str, StoreDigests], after: Mapping[str, StoreDigests]
+) -> int:
+    """OT-12 to OT-15: each record and each index entry is as it was; how many."""
+    kept = 0
+    for name, store in before.items():
+        assert after[name].records == store.records, name
+        assert store.indexes.items() <= after[name].indexes.items(), name
+        kept += len(store.records)
+    return kept
+
+
+def check_configuration(storage: ExtensionStorage) -> None:
+    """OT-15: configuration, device id, binding and what is not ours are as before."""
+    assert storage.get().items() >= CONFIGURATION.items()
