@@ -10,11 +10,37 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
+from e2e.instrumented import trips, tripwired
 from e2e.outage import outage
 
 __all__ = ["outage"]
 
 FIXTURES = Path(__file__).parents[1] / "tests/extension_harness/extensions"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker."""
+    config.addinivalue_line(
+        "markers", "tripwired: no read of the extension may be without a bound (OT-17)"
+    )
+
+
+@pytest.fixture
+def extension(request: pytest.FixtureRequest, extension: Path, tmp_path: Path) -> Path:
+    """The extension; of a ``tripwired`` test the copy with the wire."""
+    marked = request.node.get_closest_marker("tripwired")
+    return tripwired(tmp_path) if marked else extension
+
+
+@pytest.fixture(autouse=True)
+def untripped(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A ``tripwired`` test ends with no read that went without a bound."""
+    if request.node.get_closest_marker("tripwired") is None:
+        yield
+        return
+    browser = request.getfixturevalue("browser")
+    yield
+    assert trips(browser) == []
 
 
 class QuietHandler(SimpleHTTPRequestHandler):

@@ -11,9 +11,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from extension_harness.browser import Browser
 from extension_harness.plugin import OWN_EXTENSION
+from extension_harness.storage import ExtensionStorage
 
 ENTRY = "instrumented-worker.js"
+TRIPWIRE = Path(__file__).with_name("tripwire.js")
 
 
 def instrumented(folder: Path, script: str, *, without: Sequence[str] = ()) -> Path:
@@ -35,3 +38,17 @@ def instrumented(folder: Path, script: str, *, without: Sequence[str] = ()) -> P
     entry = f'import "./instrument.js";\nimport "./{own}";\n'
     (copy / ENTRY).write_text(entry, "utf-8")
     return copy
+
+
+def tripwired(folder: Path) -> Path:
+    """Copy the extension below ``folder``, with a wire that unbounded reads trip.
+
+    Its own pages come under the wire with ``await import("/instrument.js")``.
+    """
+    return instrumented(folder, TRIPWIRE.read_text("utf-8"))
+
+
+def trips(browser: Browser) -> list[str]:
+    """What was tried without a bound, by any worker of this profile so far."""
+    kept = ExtensionStorage(browser).get()
+    return [str(value) for key, value in kept.items() if key.startswith("tripped ")]

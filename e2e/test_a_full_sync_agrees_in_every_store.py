@@ -15,6 +15,7 @@ from extension_harness.rig import ANOMALIES, MESSAGES, Rig
 pytestmark = pytest.mark.usefixtures("outage")  # it lasts meanwhile
 
 
+@pytest.mark.tripwired
 @pytest.mark.corpus(seed=2, conversations=40, messages=1_500)
 def test_every_messy_input_of_forty_conversations(rig: Rig) -> None:
     """OT-30 to OT-32, OT-40, OT-43: valid ones confirmed once, invalid ones noted."""

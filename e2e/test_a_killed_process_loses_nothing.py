@@ -21,6 +21,7 @@ def rig(rig: Rig) -> Rig:
     return rig
 
 
+@pytest.mark.tripwired
 @pytest.mark.corpus(seed=4, conversations=8, messages=240)
 def test_the_browser_is_killed_twice_in_one_sync_and_opened_again(rig: Rig) -> None:
     """OT-70, known bug 35: the same profile goes on where its store stands."""

@@ -26,11 +26,10 @@ KNOWN_STORES = frozenset(
     }
 )
 UNTOUCHED = (
-    "onetalk_contact_profiles",
     "onetalk_buyer_facts",
     "onetalk_rendered_card_ledger",
 )
-"""Stores that message sync has no business in."""
+"""Stores that nothing of the page fills yet."""
 
 
 def candidate_faults(extension: DatabaseDump, server: StoreDump) -> Iterator[str]:

@@ -14,6 +14,7 @@ from extension_harness.oracle.extension_faults import (
     checkpoint_faults,
     stray_faults,
 )
+from extension_harness.oracle.profile_faults import profile_faults
 from extension_harness.oracle.server_faults import (
     conflict_faults,
     outbox_faults,
@@ -83,6 +84,7 @@ def judge(ledger: Ledger, server: StoreDump, extension: DatabaseDump) -> Verdict
             *candidate_faults(extension, server),
             *checkpoint_faults(extension, server),
             *stray_faults(extension),
+            *profile_faults(ledger, extension),
             *sequence_faults(server),
             *outbox_faults(server),
             *conflict_faults(ledger, server),

@@ -16,6 +16,7 @@ from extension_harness.page.comparing import (
     compare_anomalies,
     compare_messages,
 )
+from extension_harness.page.contacts import LedgerProfile
 from extension_harness.page.normal import normal_fields
 from extension_harness.page.records import (
     AnomalyComparison,
@@ -25,7 +26,7 @@ from extension_harness.page.records import (
     LedgerMessage,
     Scope,
 )
-from extension_harness.page.truth import Fault, Message
+from extension_harness.page.truth import Conversation, Fault, Message
 
 
 class Ledger:
@@ -43,7 +44,25 @@ class Ledger:
         self._anomalies: dict[tuple[str, str | None, int], LedgerAnomaly] = {}
         self._chances: dict[tuple[str, str, str], Chance] = {}
         self._shown: set[tuple[str, str]] = set()
+        self._profiles: dict[str, list[LedgerProfile]] = {}
         self._offered: set[tuple[str, str]] = set()
+
+    def meet(self, chat: Conversation) -> LedgerProfile:
+        """Enter a conversation's contact, also again after it changed."""
+        with self._lock:
+            profile = LedgerProfile.of(chat)
+            self._profiles.setdefault(chat.conversation_id, []).append(profile)
+        return profile
+
+    def profiles(self) -> dict[str, LedgerProfile]:
+        """Return every contact as it is now, by conversation."""
+        with self._lock:
+            return {key: versions[-1] for key, versions in self._profiles.items()}
+
+    def profile_versions(self, conversation_id: str) -> list[LedgerProfile]:
+        """Return every contact that a conversation had, the first one first."""
+        with self._lock:
+            return list(self._profiles.get(conversation_id, ()))
 
     def add(self, row: Message) -> LedgerMessage | LedgerAnomaly:
         """Enter one row of the page and return what is expected of it."""

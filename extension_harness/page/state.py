@@ -59,6 +59,8 @@ class PageState:
         self.last_number = max(
             (row.number for rows in self._rows.values() for row in rows), default=0
         )
+        for chat in corpus.conversations:
+            self.ledger.meet(chat)
         for rows in self._rows.values():
             for row in rows:
                 self._enter(row)
@@ -113,7 +115,9 @@ class PageState:
         """
         with self._lock:
             chat = self.conversation(conversation_id)
-            self._conversations[chat.conversation_id] = replace(chat, name=name)
+            renamed = replace(chat, name=name)
+            self._conversations[chat.conversation_id] = renamed
+            self.ledger.meet(renamed)
 
     def any_row(self, skip: str, number: int, turn: int) -> Message | None:
         """Return a valid message of a conversation other than `skip`, by `number`.

@@ -38,6 +38,16 @@ interface BrightListed {
   conversationId: string;
   latestMessageAtMs: number | null;
   title?: string;
+  contact?: { aliId: string; profile: BrightProfile };
+}
+
+interface BrightProfile {
+  name?: string;
+  companyName?: string;
+  loginId?: string;
+  country?: string;
+  level?: string;
+  portrait?: string;
 }
 
 interface BrightPage {
@@ -64,6 +74,7 @@ interface BrightPage {
   messages: {
     ownIds: Set<string>;
     account(): string | undefined;
+    isOwn(id: string): boolean;
     rememberOwn(value: unknown): void;
     observe(
       row: unknown,
@@ -71,6 +82,10 @@ interface BrightPage {
       asked?: { conversationId?: string; outbound?: boolean },
     ): BrightObservation;
     extensionOf(row: any): Record<string, any>;
+  };
+  profiles: {
+    isDetailed(contact: unknown): boolean;
+    read(row: any, contact: any, before?: BrightProfile): BrightProfile;
   };
   adapters: {
     chatMessageList: BrightHistoryAdapter;

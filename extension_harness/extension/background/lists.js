@@ -3,6 +3,7 @@
 
 import { LONGEST_TIMER_MS } from "../shared/backoff.js";
 import { takeList } from "../store/checkpoints.js";
+import { recordProfiles } from "./profiles.js";
 
 /** Conversations written in one transaction, and told in one frame. */
 const CHUNK = 200;
@@ -93,12 +94,15 @@ export class Lists {
     try {
       const body = { timeoutMs: timeoutMs / 2 };
       const answer = await pages.ask(page, "conversations", body, timeoutMs);
-      /** @type {ListedConversation[]} */
-      const conversations = answer.conversations.filter(isListed);
-      for (let start = 0; start < conversations.length; start += CHUNK) {
-        const chunk = conversations.slice(start, start + CHUNK);
-        await takeList(database, account, chunk, clock.now());
-        await listed(account, chunk);
+      const rows = answer.conversations.filter(isListed);
+      const observedAtMs = clock.now();
+      for (let start = 0; start < rows.length; start += CHUNK) {
+        const chunk = rows.slice(start, start + CHUNK);
+        const conversations = chunk.map(conversationOf);
+        await takeList(database, account, conversations, observedAtMs);
+        await listed(account, conversations);
+        // Apart, and last: a profile that cannot be kept holds up no message (OT-87).
+        await recordProfiles(database, account, chunk, observedAtMs).catch(failed);
       }
       return answer.isWhole === true;
     } catch (error) {
@@ -117,4 +121,14 @@ function isListed(listed) {
     listed.conversationId.length <= 256 &&
     (time === null || Number.isSafeInteger(time))
   );
+}
+
+/**
+ * @param {any} listed
+ * @returns {ListedConversation} what a bootstrap keeps of it
+ */
+function conversationOf({ conversationId, latestMessageAtMs, title }) {
+  return typeof title === "string"
+    ? { conversationId, latestMessageAtMs, title }
+    : { conversationId, latestMessageAtMs };
 }

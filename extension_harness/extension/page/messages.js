@@ -23,6 +23,11 @@
     if (id !== undefined && ownIds.size < 1_000) ownIds.add(id);
   }
 
+  /** @param {string} id */
+  function isOwn(id) {
+    return id === account() || ownIds.has(id);
+  }
+
   /**
    * @param {any} row
    * @returns {Record<string, any>} the row's extension, opened; {} when it is malformed
@@ -146,9 +151,10 @@
    */
   function identityOf(row, surface, asked) {
     const senderId = personId(surface.sender(row));
-    const isOwn =
-      senderId !== undefined && (senderId === account() || ownIds.has(senderId));
-    const isOutbound = asked.outbound || surface.saysOutbound(row) || isOwn;
+    const isOutbound =
+      asked.outbound ||
+      surface.saysOutbound(row) ||
+      (senderId !== undefined && isOwn(senderId));
     return {
       surface: surface.surface,
       messageId: messageId(surface.id(row)),
@@ -159,5 +165,12 @@
     };
   }
 
-  bright.messages = { ownIds, account, rememberOwn, observe, extensionOf };
+  bright.messages = {
+    ownIds,
+    account,
+    isOwn,
+    rememberOwn,
+    observe,
+    extensionOf,
+  };
 })();

@@ -64,7 +64,21 @@
       cid: before.cid ?? wholeCid(cid),
       latestMessageAtMs: Math.max(time ?? 0, before.latestMessageAtMs ?? 0) || null,
       ...handlesOf(row, contact, before),
+      ...profileOf(row, contact, before),
     });
+  }
+
+  /**
+   * @param {any} row
+   * @param {any} contact
+   * @param {Record<string, any>} before what another list said
+   */
+  function profileOf(row, contact, before) {
+    return {
+      profile: bright.profiles.read(row, contact, before.profile),
+      // Other lists know the contact in part; a part must not pass for a change.
+      isDetailed: before.isDetailed === true || bright.profiles.isDetailed(contact),
+    };
   }
 
   /**
@@ -180,15 +194,19 @@
       const isWhole =
         (walked.status === "fulfilled" && walked.value) ||
         (Array.isArray(full) && full.length > 0);
-      return { isWhole, conversations: Array.from(known, listed) };
+      return {
+        isWhole,
+        conversations: Array.from(known, (entry) => listed(entry, isWhole)),
+      };
     },
   };
 
   /**
    * @param {[string, Record<string, any>]} entry
+   * @param {boolean} isWhole
    * @returns {BrightListed}
    */
-  function listed([id, row]) {
+  function listed([id, row], isWhole) {
     /** @type {BrightListed} */
     const conversation = {
       conversationId: id,
@@ -197,6 +215,12 @@
     if (typeof row.title === "string") {
       const title = bright.text.storable(row.title);
       conversation.title = title.slice(0, 200).toWellFormed();
+    }
+    const aliId = bright.fields.personId(row.aliId);
+    // Whose it is has to be known, or it might be the signed-in user's own.
+    if (aliId === undefined || bright.messages.isOwn(aliId)) return conversation;
+    if (isWhole || row.isDetailed) {
+      conversation.contact = { aliId, profile: row.profile };
     }
     return conversation;
   }
