@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from storage_schema.conversions import is_truthy, to_text
+from storage_schema.conversions import is_truthy, sequence_of, to_text
 from storage_schema.database import Database
 from storage_schema.errors import (
     AbortError,
@@ -21,7 +21,7 @@ from storage_schema.names import in_order
 from storage_schema.object_store import ObjectStore
 from storage_schema.store_records import StoreRecords
 from storage_schema.transaction import Mode, Transaction
-from storage_schema.values import UNDEFINED, Set
+from storage_schema.values import UNDEFINED
 
 Blocking: TypeAlias = Callable[[int, int | None], object]
 Terminated: TypeAlias = Callable[[], object]
@@ -79,6 +79,7 @@ class Connection:
         and in an upgrade, ``NotFoundError`` for an unknown store, ``InvalidAccessError``
         for none at all.
         """
+        mode = "readonly" if mode is UNDEFINED else mode
         if mode not in ("readonly", "readwrite"):
             raise JsTypeError(f"{mode!r} is no mode: use readonly or readwrite")
         if not self.is_open:
@@ -179,8 +180,5 @@ class Connection:
 
 def _names_in(stores: object) -> list[str]:
     """WebIDL's ``(DOMString or sequence<DOMString>)``."""
-    if isinstance(stores, (list, tuple, set, frozenset)):
-        return [to_text(name) for name in stores]
-    if isinstance(stores, Set):
-        return [to_text(name) for name in stores.items]
-    return [to_text(stores)]
+    several = sequence_of(stores)
+    return [to_text(name) for name in ([stores] if several is None else several)]

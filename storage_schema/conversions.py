@@ -57,6 +57,18 @@ def to_text(value: object) -> str:
     return "undefined" if value is UNDEFINED else _object_text(value)
 
 
+def sequence_of(value: object) -> list[object] | None:
+    """The members of what WebIDL takes for a sequence, None for anything else."""
+    match value:
+        case list() | tuple() | set() | frozenset():
+            return list(value)
+        case Array():
+            return [value.own.get(index, UNDEFINED) for index in range(value.length)]
+        case Set():
+            return list(value.items)
+    return None
+
+
 def _member_text(value: object) -> str:
     return "" if value is None or value is UNDEFINED else to_text(value)
 

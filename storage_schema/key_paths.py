@@ -8,13 +8,17 @@ from typing import Final, TypeAlias
 
 from storage_schema.errors import DataError, SyntaxError_
 from storage_schema.keys import ARRAY, ENCODERS, encode_valid
-from storage_schema.conversions import to_text
+from storage_schema.conversions import sequence_of, to_text
 from storage_schema.values import (
     UNDEFINED,
     Array,
+    Binary,
     Boxed,
+    Date,
     JsValue,
+    Map,
     RegExp,
+    Set,
     code_units,
     utf16_length,
 )
@@ -31,14 +35,16 @@ class Missing:
 
 
 MISSING: Final = Missing()
+_OBJECTS: Final = (dict, list, Array, Map, Set, Date, Binary, RegExp, Boxed)
 _LETTERS: Final = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"}
 _FURTHER: Final = _LETTERS | {"Mn", "Mc", "Nd", "Pc"}
 
 
 def parse(key_path: object) -> KeyPath:
     """The key path that a program gave; raises ``SyntaxError_`` if it is not one."""
-    if isinstance(key_path, (list, tuple)):
-        names = tuple(to_text(name) for name in key_path)
+    several = sequence_of(key_path)
+    if several is not None:
+        names = tuple(map(to_text, several))
         if not names:
             raise SyntaxError_("a list of key paths must not be empty")
         for name in names:
@@ -120,21 +126,25 @@ def can_inject(value: JsValue, path: str) -> bool:
     """ "Check that a key could be injected into a value"."""
     found: JsValue | Missing = value
     for name in path.split(".")[:-1]:
-        if not isinstance(found, (dict, list, Array)):
+        if not isinstance(found, _OBJECTS):
             return False
         found = own_property(found, name)
         if isinstance(found, Missing):
             return True
-    return isinstance(found, (dict, list, Array))
+    return isinstance(found, _OBJECTS)
 
 
 def inject(value: JsValue, path: str, key: JsValue) -> JsValue:
     """ "Inject a key into a value": the value with the key under the path.
 
     Works on the store's own clone. An array that gets a property changes its form, so
-    the value that comes back need not be the one that went in.
+    the value that comes back need not be the one that went in. A Date or a Map takes a
+    property too, but a clone of it has none: nothing changes. An array's length is
+    its key already.
     """
     *way, last = path.split(".")
+    if last == "length" and isinstance(evaluate(value, path), int):
+        return value
     root = holder = _open(value)
     for name in way:
         inside = own_property(holder, name)

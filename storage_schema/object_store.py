@@ -19,7 +19,7 @@ from storage_schema.index_records import IndexRecords
 from storage_schema.key_decoding import decode
 from storage_schema.key_paths import KeyPath, can_inject, extract, inject, parse
 from storage_schema.key_ranges import Span, span_of
-from storage_schema.keys import encode
+from storage_schema.keys import STRING, encode
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
 from storage_schema.requests import Request
@@ -242,9 +242,11 @@ class ObjectStore(Source):
     def _with_own_key(self, stored: Stored, key: bytes) -> Stored:
         """As in Chromium, a store with a generator keeps the key it understood."""
         path = self._records.key_path
-        if self._records.generator is None or not isinstance(path, str) or not path:
+        if self._records.generator is None or not isinstance(path, str):
             return stored
-        return inject(stored[0], path, cast("JsValue", decode(key))), stored[1]
+        if key[0] == STRING or not path:
+            return stored
+        return _injected(stored, path, cast("JsValue", decode(key)))
 
     def _queue_put(
         self, key: bytes | None, stored: Stored, *, add_only: bool
@@ -271,8 +273,7 @@ class ObjectStore(Source):
             number = generator.generate()
             key = encode(number)
             if isinstance(records.key_path, str):
-                whole = inject(clone(stored[0]), records.key_path, number)
-                stored = take_in(whole)
+                stored = _injected(stored, records.key_path, number)
         encoded = cast("bytes", key)
         records.put(encoded, stored, undo, add_only=add_only)
         made = decode(encoded)
@@ -291,3 +292,12 @@ class ObjectStore(Source):
     def _clear(self) -> Undefined:
         self._records.clear(self.transaction.undo)
         return UNDEFINED
+
+
+def _injected(stored: Stored, path: str, key: JsValue) -> Stored:
+    """A stored value with a key in it."""
+    value, copier = stored
+    whole = inject(value, path, key)
+    if isinstance(whole, dict) and "." not in path:
+        return whole, copier
+    return whole, clone

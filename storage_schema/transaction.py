@@ -42,6 +42,7 @@ class Transaction:
         "_started",
         "connection",
         "error",
+        "has_aborted",
         "mode",
         "scope",
         "state",
@@ -57,6 +58,7 @@ class Transaction:
         self.mode: Mode = mode
         self.state: State = "active"
         self.error: DomError | None = None
+        self.has_aborted = False
         self.undo: UndoLog = []
         self._failure: DomError | None = None
         self._handles: dict[StoreRecords, ObjectStore] = {}
@@ -153,6 +155,7 @@ class Transaction:
             return
         self.state = "finished"
         self.error = error
+        self.has_aborted = True
         for work, *arguments in reversed(self.undo):
             work(*arguments)
         self.undo.clear()

@@ -36,6 +36,7 @@ def run_upgrade(
     finally:
         if not transaction.is_finished:
             transaction.end_with(AbortError("the upgrade was interrupted"))
+        connection.upgrade = None
     if database.version == version:
         database.committed_version = version
         if connection.is_open:

@@ -100,12 +100,25 @@ class Map:
 
     entries: list[tuple[JsValue, JsValue]] = field(default_factory=list)
 
+    def set(self, key: JsValue, value: JsValue) -> None:
+        """Set an entry; an equal key keeps its place."""
+        for place, (known, _) in enumerate(self.entries):
+            if _same_value_zero(known, key):
+                self.entries[place] = (known, value)
+                return
+        self.entries.append((key, value))
+
 
 @dataclass(slots=True, eq=False)
 class Set:
     """A Set: its members in order."""
 
     items: list[JsValue] = field(default_factory=list)
+
+    def add(self, value: JsValue) -> None:
+        """Add a member unless an equal one is there."""
+        if not any(_same_value_zero(known, value) for known in self.items):
+            self.items.append(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +158,17 @@ JsValue: TypeAlias = (
 
 JsKey: TypeAlias = int | float | str | Date | Binary | list["JsKey"]
 """A valid key as the store gives it back."""
+
+
+def _same_value_zero(first: JsValue, second: JsValue) -> bool:
+    """JavaScript's SameValueZero: objects by identity, NaN equals itself."""
+    plain = (int, float, str, BigInt)
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, plain) and isinstance(second, plain):
+        return first == second or (first != first and second != second)
+    return first is second
+
 
 _SURROGATES = range(0xD800, 0xE000)
 

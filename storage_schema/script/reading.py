@@ -1,0 +1,122 @@
+"""Tagged JSON to values: what a script writes becomes what a program would hand in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from storage_schema.conversions import to_number
+from storage_schema.script.errors import ScriptError
+from storage_schema.values import (
+    UNDEFINED,
+    Array,
+    BigInt,
+    Binary,
+    Boxed,
+    Date,
+    Detached,
+    Function,
+    Map,
+    RegExp,
+    Set,
+    Symbol,
+    from_code_units,
+)
+
+Json: TypeAlias = Any
+"""Anything that ``json`` reads."""
+Tagged: TypeAlias = dict[str, Json]
+Labels: TypeAlias = dict[int, object]
+
+
+def value_of(form: Json, labels: Labels | None = None) -> Any:
+    """The value of a tagged form; raises ``ScriptError`` for an unknown tag."""
+    labels = {} if labels is None else labels
+    if isinstance(form, list):
+        return [value_of(item, labels) for item in form]
+    if not isinstance(form, dict):
+        return form
+    if "$" not in form:
+        return {name: value_of(item, labels) for name, item in form.items()}
+    tag = form["$"]
+    if tag in _CONTAINERS:
+        empty, fill = _CONTAINERS[tag]
+        made = _labelled(form, empty(form), labels)
+        fill(made, form.get("v", []), labels)
+        return made
+    if tag == "ref":
+        return labels[form["v"]]
+    if tag not in _SIMPLE:
+        raise ScriptError(f"unknown tag {tag!r} in {form!r}")
+    return _labelled(form, _SIMPLE[tag](form), labels)
+
+
+def _labelled(form: Tagged, made: object, labels: Labels) -> Any:
+    if "id" in form:
+        labels[form["id"]] = made
+    return made
+
+
+def _fill_array(made: Array, properties: Json, labels: Labels) -> None:
+    for name, item in properties:
+        made.own[name] = value_of(item, labels)
+
+
+def _fill_object(made: dict[str, object], properties: Json, labels: Labels) -> None:
+    for name, item in properties:
+        made[value_of(name)] = value_of(item, labels)
+
+
+def _fill_map(made: Map, entries: Json, labels: Labels) -> None:
+    for key, item in entries:
+        made.set(value_of(key, labels), value_of(item, labels))
+
+
+def _fill_set(made: Set, members: Json, labels: Labels) -> None:
+    for item in members:
+        made.add(value_of(item, labels))
+
+
+_CONTAINERS: Final[dict[str, tuple[Callable[[Tagged], Any], Callable[..., None]]]] = {
+    "arr": (lambda form: Array(form["n"]), _fill_array),
+    "obj": (lambda _: {}, _fill_object),
+    "map": (lambda _: Map(), _fill_map),
+    "set": (lambda _: Set(), _fill_set),
+}
+
+
+def _number(form: Tagged) -> float:
+    return -0.0 if form["v"] == "-0" else to_number(form["v"])
+
+
+def _date(form: Tagged) -> Date:
+    return Date(to_number(form["v"]))
+
+
+def _binary(form: Tagged) -> Binary:
+    view = form.get("t", "ArrayBuffer")
+    return Binary(bytes.fromhex(form["v"]), None if view == "ArrayBuffer" else view)
+
+
+def _nested(form: Tagged) -> object:
+    made = value_of(form["v"])
+    for _ in range(form["n"]):
+        made = [made]
+    return made
+
+
+_SIMPLE: Final[dict[str, Callable[[Tagged], object]]] = {
+    "undefined": lambda _: UNDEFINED,
+    "num": _number,
+    "bigint": lambda form: BigInt(int(form["v"])),
+    "u16": lambda form: from_code_units(form["v"]),
+    "repeat": lambda form: form["v"] * form["n"],
+    "date": _date,
+    "bin": _binary,
+    "regexp": lambda form: RegExp(form["v"], form.get("f", "")),
+    "box": lambda form: Boxed(value_of(form["v"])),
+    "nest": _nested,
+    "function": lambda _: Function(),
+    "symbol": lambda _: Symbol(),
+    "detached": lambda _: Detached(),
+}
