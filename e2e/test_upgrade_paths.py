@@ -12,7 +12,8 @@ import pytest
 
 from e2e.old_builds import old_build
 from e2e.old_databases import OURS, TODAY, described
-from e2e.old_databases.shapes import BOOTSTRAPS, CARDS, FIVE, V9_INDEXES
+from e2e.old_databases.model import build_in_model, model_dump
+from e2e.old_databases.shapes import BOOTSTRAPS, CARDS, FIVE, shape_of
 from e2e.upgrading import (
     Profile,
     check_configuration,
@@ -23,6 +24,8 @@ from e2e.upgrading import (
 )
 from extension_harness.launch.chromium import Chromium
 from extension_harness.storage import DatabaseDump
+from migrations.onetalk import open_store
+from storage_schema import Factory
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +62,7 @@ def test_what_is_older_than_7_begins_anew(old: Profile, version: int) -> None:
     kept = {name: each for name, each in digests.items() if name not in OURS}
     assert check_kept(kept, old.digests()) == 8
     check_configuration(old.storage)
+    assert after == upgraded_in_model(database, 10)
 
 
 @pytest.mark.parametrize("version", [7, 8, 9])
@@ -73,6 +77,7 @@ def test_from_version_7_on_every_record_is_kept(old: Profile, version: int) -> N
     check_only_added(before, after)
     assert check_kept(digests, old.digests()) == record_count(database)
     check_configuration(old.storage)
+    assert after == upgraded_in_model(database, 10)
 
 
 def test_version_by_version_every_record_is_kept(
@@ -93,18 +98,26 @@ def test_version_by_version_every_record_is_kept(
         assert after.version == version
         assert set(after.stores) - set(seen.stores) == added[version]
         check_only_added(seen, after)
-        if version == 8:
-            assert not any(after.stores[name].indexes for name in added[8] | set(FIVE))
-        if version == 9:
-            shapes = {name: after.stores[name].indexes for name in V9_INDEXES}
-            assert {n: tuple(i.name for i in s) for n, s in shapes.items()} == {
-                n: tuple(i.name for i in s) for n, s in V9_INDEXES.items()
-            }
-            assert after.stores[CARDS].indexes == ()
+        if version < 10:
+            shapes = {each.name: each for each in shape_of(version)}
+            found = {name: without_records(after.stores[name]) for name in shapes}
+            assert found == shapes
         assert check_kept(digests, old.digests()) == record_count(database)
+        assert after == upgraded_in_model(database, *range(8, version + 1))
         seen = after
     check_shape(seen)
     check_configuration(old.storage)
+
+
+def upgraded_in_model(database: DatabaseDump, *versions: int) -> DatabaseDump:
+    """The same database after the same upgrades in the model of IndexedDB."""
+    factory = Factory()
+    build_in_model(factory, database)
+    for version in versions:
+        connection = open_store(factory, version)
+        after = model_dump(connection)
+        connection.close()
+    return after
 
 
 def check_is_made(found: DatabaseDump, wanted: DatabaseDump) -> None:

@@ -30,59 +30,53 @@
     );
   };
 
-  const pairs = (entries) =>
-    [...entries].map(([key, inner]) => [plain(key), plain(inner)]);
+  // `order` arranges an object's properties, which are one content in any order.
+  const teller = (order) => {
+    const pairs = (entries) =>
+      [...entries].map(([key, inner]) => [plain(key), plain(inner)]);
 
-  const plain = (value) => {
-    if (value === undefined) return { $undefined: true };
-    if (typeof value === "bigint") return { $bigint: String(value) };
-    if (
-      typeof value === "number" &&
-      (!Number.isFinite(value) || Object.is(value, -0))
-    ) {
-      return { $number: Object.is(value, -0) ? "-0" : String(value) };
-    }
-    if (value === null || typeof value !== "object") return value;
-    if (Array.isArray(value)) {
-      if (isDense(value)) return value.map(plain);
-      return { $array: value.length, $own: pairs(Object.entries(value)) };
-    }
-    if (value instanceof Date) return { $date: plain(value.getTime()) };
-    if (value instanceof ArrayBuffer) return { $bytes: hex(value) };
-    if (ArrayBuffer.isView(value)) {
-      const { buffer, byteOffset, byteLength } = value;
-      const $bytes = hex(buffer.slice(byteOffset, byteOffset + byteLength));
-      return { $bytes, $view: value.constructor.name };
-    }
-    if (value instanceof Map) return { $map: pairs(value) };
-    if (value instanceof Set) return { $set: [...value].map(plain) };
-    if (value instanceof RegExp) return { $regexp: value.source, $flags: value.flags };
-    if (Object.getPrototypeOf(value) !== Object.prototype) {
-      return { $other: Object.prototype.toString.call(value).slice(8, -1) };
-    }
-    const entries = Object.entries(value);
-    if (entries.some(([name]) => name.startsWith("$")))
-      return { $object: pairs(entries) };
-    return Object.fromEntries(entries.map(([name, inner]) => [name, plain(inner)]));
+    const plain = (value) => {
+      if (value === undefined) return { $undefined: true };
+      if (typeof value === "bigint") return { $bigint: String(value) };
+      if (typeof value === "number") {
+        if (Object.is(value, -0)) return { $number: "-0" };
+        return Number.isFinite(value) ? value : { $number: String(value) };
+      }
+      if (value === null || typeof value !== "object") return value;
+      if (Array.isArray(value)) {
+        if (isDense(value)) return value.map(plain);
+        return { $array: value.length, $own: pairs(Object.entries(value)) };
+      }
+      if (value instanceof Date) return { $date: plain(value.getTime()) };
+      if (value instanceof ArrayBuffer) return { $bytes: hex(value) };
+      if (ArrayBuffer.isView(value)) {
+        const { buffer, byteOffset, byteLength } = value;
+        const $bytes = hex(buffer.slice(byteOffset, byteOffset + byteLength));
+        return { $bytes, $view: value.constructor.name };
+      }
+      if (value instanceof Map) return { $map: pairs(value) };
+      if (value instanceof Set) return { $set: [...value].map(plain) };
+      if (value instanceof RegExp)
+        return { $regexp: value.source, $flags: value.flags };
+      if (Object.getPrototypeOf(value) !== Object.prototype) {
+        return { $other: Object.prototype.toString.call(value).slice(8, -1) };
+      }
+      const names = order(Object.keys(value));
+      if (names.some((name) => name.startsWith("$"))) {
+        return { $object: names.map((name) => [name, plain(value[name])]) };
+      }
+      return Object.fromEntries(names.map((name) => [name, plain(value[name])]));
+    };
+    return plain;
   };
+  const plain = teller((names) => names);
+  const sorted = teller((names) => names.sort());
 
   // The sign of a zero is no part of a key; which one comes back is the browser's choice.
   const plainKey = (key) => {
     if (Array.isArray(key)) return key.map(plainKey);
     return plain(Object.is(key, -0) ? 0 : key);
   };
-
-  // The same text for the same content, in whatever order its properties were written.
-  const canonical = (json) =>
-    JSON.stringify(json, (_, inner) => {
-      if (inner === null || typeof inner !== "object" || Array.isArray(inner))
-        return inner;
-      return Object.fromEntries(
-        Object.keys(inner)
-          .sort()
-          .map((name) => [name, inner[name]]),
-      );
-    });
 
   const digest = async (text) => {
     const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
@@ -115,7 +109,7 @@
   };
 
   // Up to `size` records of a store after a place, read in one transaction.
-  const records = (name, each, resume, size) =>
+  const records = (tell, name, each, resume, size) =>
     withDatabase(name, { found: [], resume: null }, async (database) => {
       const range =
         resume === null ? null : IDBKeyRange.lowerBound(places.get(resume), true);
@@ -125,7 +119,7 @@
         settled(store.getAllKeys(range, size)),
         settled(store.getAll(range, size)),
       ]);
-      const found = keys.map((key, at) => [plainKey(key), plain(values[at])]);
+      const found = keys.map((key, at) => [plainKey(key), tell(values[at])]);
       return { found, resume: placed(found, size, keys.at(-1)) };
     });
 
@@ -192,16 +186,16 @@
           : 0,
       ),
 
-    records: async (...given) => text(await records(...given)),
+    records: async (...given) => text(await records(plain, ...given)),
 
     entries: async (...given) => text(await entries(...given)),
 
     // Digests of records: [key as text, digest].
     digests: async (...given) => {
-      const { found, resume } = await records(...given);
+      const { found, resume } = await records(sorted, ...given);
       const digested = found.map(async (record) => [
         JSON.stringify(record[0]),
-        await digest(canonical(record)),
+        await digest(JSON.stringify(record)),
       ]);
       return text({ found: await Promise.all(digested), resume });
     },
@@ -214,7 +208,7 @@
       do {
         const chunk = await entries(name, each, label, resume, size);
         count += chunk.found.length;
-        all += await digest(canonical(chunk.found));
+        all += await digest(JSON.stringify(chunk.found));
         resume = chunk.resume;
       } while (resume !== null);
       return { count, digest: await digest(all) };
