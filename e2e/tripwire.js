@@ -39,7 +39,7 @@ function guard(type, method, isBad, words) {
 function nameOf(source) {
   return source instanceof IDBIndex
     ? `${source.objectStore.name}.${source.name}`
-    : source.name;
+    : source?.name;
 }
 
 const always = () => true;

@@ -1,0 +1,149 @@
+"""The tripwire of test builds: what it stops, what it lets by, and that it is told.
+
+Without this, that no test tripped it would say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.instrumented import trips, tripwired
+from e2e.workers import worker_status
+from extension_harness.browser import Browser
+from extension_harness.launch.browser_process import LaunchOptions
+from extension_harness.launch.chromium import Chromium
+from extension_harness.plugin import OWN_EXTENSION
+from extension_harness.rig import DATABASE
+
+# Runs READ on the extension's own store, or on a larger one.
+TRY = """
+async (database, version, rows) => {
+  await import("/instrument.js").catch(() => {}); // a worker has it, and may not import
+  const done = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const opening = indexedDB.open(database, version);
+  opening.onupgradeneeded = () => {
+    const store = opening.result.createObjectStore("onetalk_candidates", {
+      keyPath: "k",
+    });
+    store.createIndex("by_account_status", ["a", "s"]);
+    for (let k = 0; k < rows; k += 1) store.put({ k, a: "7", s: "pending_ack" });
+  };
+  const connection = await done(opening);
+  try {
+    const transaction = connection.transaction(["onetalk_candidates"]);
+    const store = transaction.objectStore("onetalk_candidates");
+    const index = store.index("by_account_status");
+    const range = IDBKeyRange.only(["7", "pending_ack"]);
+    return await new Promise((resolve, reject) => {
+      const walk = (request, step) => {
+        request.onsuccess = () => {
+          try {
+            const cursor = request.result;
+            if (cursor === null) resolve("walked");
+            else step(cursor);
+          } catch (error) {
+            reject(error);
+          }
+        };
+      };
+      const result = READ;
+      if (result !== undefined) done(result).then(() => resolve("read"), reject);
+    });
+  } catch (error) {
+    return error.message;
+  } finally {
+    connection.close();
+  }
+}
+"""
+BAD = (
+    "store.getAll()",
+    "store.getAll(IDBKeyRange.lowerBound('a'), 5)",
+    "store.getAllKeys()",
+    "store.openCursor()",
+    "store.openKeyCursor(null)",
+    "store.count()",
+    "index.getAll(range)",
+    "index.getAll({query: range})",
+    "index.getAll(null, 5)",
+    "index.getAllKeys()",
+    "index.openCursor()",
+    "index.openKeyCursor(null, 'nextunique')",
+    "index.count()",
+)
+GOOD = (
+    "store.get('a')",
+    "store.openCursor(IDBKeyRange.lowerBound('a'))",
+    "store.count('a')",
+    "index.getAll(range, 5)",
+    "index.getAll({query: range, count: 5})",
+    "index.getAllKeys(range)",
+    "index.openCursor(range)",
+    "index.count(range)",
+)
+WALK = "walk(index.openKeyCursor(range), (cursor) => cursor.continue())"
+
+
+@pytest.fixture(scope="module")
+def browser(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Browser]:
+    extension = tripwired(tmp_path_factory.mktemp("wired"))
+    with Browser.launch(
+        extension, chromium=chromium, options=LaunchOptions(headless=True)
+    ) as running:
+        worker_status(running)  # its store is there
+        yield running
+
+
+def attempted(browser: Browser, read: str, rows: int = 0) -> str:
+    database, version = (f"{rows} rows", 1) if rows else (DATABASE, 10)
+    with browser.extension_page() as page:
+        found: str = page.evaluate(TRY.replace("READ", read), database, version, rows)
+    return found
+
+
+def test_reads_without_a_bound_throw_and_are_noted(browser: Browser) -> None:
+    """OT-17: none of these gets through, and each is told afterwards."""
+    before = len(trips(browser))
+    for read in BAD:
+        assert attempted(browser, read).startswith("tripwire: "), read
+    assert len(trips(browser)) == before + len(BAD)
+
+
+def test_reads_within_a_scope_pass(browser: Browser) -> None:
+    """OT-17, OT-20: what the store's verbs do is let by."""
+    before = trips(browser)
+    assert {attempted(browser, read) for read in GOOD} == {"read"}
+    assert attempted(browser, WALK, rows=2_000) == "walked"
+    assert trips(browser) == before
+
+
+def test_a_long_walk_in_one_transaction_trips(browser: Browser) -> None:
+    """OT-17: no cursor holds a transaction open over thousands of records."""
+    assert "more than 2000 steps" in attempted(browser, WALK, rows=2_100)
+    assert any("2000 steps" in each for each in trips(browser))
+
+
+def test_the_worker_itself_is_under_the_wire(browser: Browser) -> None:
+    """The wire is laid before the worker's own code runs, and outlives the worker."""
+    read = "IDBObjectStore.prototype.getAll.call(null)"
+    told = browser.worker.evaluate(
+        f"(() => {{ try {{ {read} }} catch (error) {{ return error.message; }} }})()"
+    )
+    assert str(told).startswith("tripwire: ")
+    browser.worker.stop()
+    assert any("getAll" in each for each in trips(browser))
+
+
+def test_the_shipped_extension_has_no_wire() -> None:
+    """It is of test builds alone."""
+    shipped: list[Path] = list(OWN_EXTENSION.rglob("*.js"))
+    assert shipped
+    assert not [path for path in shipped if "tripwire" in path.read_text("utf-8")]
