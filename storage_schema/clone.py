@@ -40,9 +40,8 @@ def itself(value: JsValue) -> JsValue:
     return value
 
 
-def _flat(value: JsValue) -> JsValue:
-    """The copier of a plain object without objects in it."""
-    return cast("dict[str, JsValue]", value).copy()
+# The copier of a plain object without objects in it.
+_flat: Final[Copier] = cast("Copier", dict.copy)
 
 
 def take_in(value: object) -> Stored:

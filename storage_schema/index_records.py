@@ -111,11 +111,16 @@ class IndexRecords:
                 return old
             for entry in old:
                 self.entries.remove(entry)
-        if entries:
-            owned[primary] = entries
-            for entry in entries:
-                self.entries.add(entry)
+        self.give(primary, entries)
         return old
+
+    def give(self, primary: bytes, entries: Entries) -> None:
+        """Give these entries to a primary key that has none."""
+        if entries:
+            self.owned[primary] = entries
+            add = self.entries.add
+            for entry in entries:
+                add(entry)
 
     def empty(self) -> tuple[Ordered, dict[bytes, Entries]]:
         """Drop all entries; gives back what ``restore`` takes."""

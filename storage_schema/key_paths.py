@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from storage_schema.errors import DataError, SyntaxError_
-from storage_schema.keys import ARRAY, ENCODERS, encode_valid
+from storage_schema.keys import ARRAY, ENCODERS, encode_text, encode_valid
 from storage_schema.conversions import sequence_of, to_text
 from storage_schema.values import (
     UNDEFINED,
@@ -35,6 +35,9 @@ class Missing:
 
 
 MISSING: Final = Missing()
+_TEXTS: Final[dict[str, bytes]] = {}
+_MOST_TEXTS: Final = 4096
+_SHORT: Final = 64
 _OBJECTS: Final = (dict, list, Array, Map, Set, Date, Binary, RegExp, Boxed)
 _LETTERS: Final = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"}
 _FURTHER: Final = _LETTERS | {"Mn", "Mc", "Nd", "Pc"}
@@ -75,6 +78,8 @@ def evaluate(value: JsValue, path: str) -> JsValue | Missing:
     """What lies under one path; UNDEFINED if the last property is there and undefined."""
     if not path:
         return value
+    if type(value) is dict and path in value and "." not in path:
+        return value[path]
     found: JsValue | Missing = value
     for name in path.split("."):
         if isinstance(found, Missing):
@@ -185,7 +190,8 @@ def compiled(path: KeyPath) -> Extractor:
 
 def _compiled_names(names: tuple[str, ...]) -> Extractor:
     """The usual compound index: plain properties of a plain object."""
-    slow, opening, encoders = _compiled_paths(names), bytes([ARRAY]), ENCODERS
+    slow, opening = _compiled_paths(names), bytes([ARRAY])
+    encoders, texts = ENCODERS, _TEXTS
 
     def extract_names(value: JsValue) -> bytes | None:
         if type(value) is not dict:
@@ -193,6 +199,9 @@ def _compiled_names(names: tuple[str, ...]) -> Extractor:
         encoded = opening
         for name in names:
             found = value.get(name, UNDEFINED)
+            if type(found) is str:
+                encoded += texts.get(found) or _remembered(found)
+                continue
             encoder = encoders.get(type(found))
             if encoder is None or (part := encoder(found)) is None:
                 return None
@@ -200,6 +209,16 @@ def _compiled_names(names: tuple[str, ...]) -> Extractor:
         return encoded + b"\0"
 
     return extract_names
+
+
+def _remembered(text: str) -> bytes:
+    """A string's encoding, kept if it is short: ids come again and again."""
+    encoded = encode_text(text)
+    if len(encoded) <= _SHORT:
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        _TEXTS[text] = encoded
+    return encoded
 
 
 def _compiled_paths(paths: tuple[str, ...]) -> Extractor:

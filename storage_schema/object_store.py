@@ -22,9 +22,9 @@ from storage_schema.key_ranges import Span, span_of
 from storage_schema.keys import STRING, encode
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
-from storage_schema.requests import Request
+from storage_schema.requests import KeyRequest, Request
 from storage_schema.source import Source
-from storage_schema.store_records import StoreRecords
+from storage_schema.store_records import StoreRecords, UndoLog
 from storage_schema.values import UNDEFINED, JsKey, JsValue, Undefined
 
 if TYPE_CHECKING:
@@ -186,7 +186,8 @@ class ObjectStore(Source):
 
     def check_writable(self) -> None:
         """Raises unless writes may be made here. For the model alone."""
-        self.check()
+        if self._records.is_deleted or self.transaction.state != "active":
+            self.check()
         if self.transaction.mode == "readonly":
             raise ReadOnlyError("the transaction is read-only")
 
@@ -213,25 +214,27 @@ class ObjectStore(Source):
     def _write(self, value: object, key: object, *, add_only: bool) -> Request[JsKey]:
         self.check_writable()
         stored = take_in(value)
-        records = self._records
-        path = records.key_path
+        path = self._records.key_path
         encoded: bytes | None
         if path is None:
-            if key is not UNDEFINED:
-                encoded = encode(key)
-            elif records.generator is None:
-                raise DataError(f"{records.name!r} has no key path: give a key")
-            else:
-                encoded = None
+            encoded = self._key_beside(key)
+        elif key is not UNDEFINED:
+            raise DataError(f"{self.name!r} has its keys in line: give none")
         else:
-            if key is not UNDEFINED:
-                raise DataError(f"{records.name!r} has its keys in line: give none")
             encoded = extract(stored[0], path)
             if encoded is None:
                 self._check_generated(stored, path)
-            else:
+            elif self._records.generator is not None:
                 stored = self._with_own_key(stored, encoded)
         return self._queue_put(encoded, stored, add_only=add_only)
+
+    def _key_beside(self, key: object) -> bytes | None:
+        """The out-of-line key, None if it is to be generated."""
+        if key is not UNDEFINED:
+            return encode(key)
+        if self._records.generator is None:
+            raise DataError(f"{self.name!r} has no key path: give a key")
+        return None
 
     def _check_generated(self, stored: Stored, path: KeyPath) -> None:
         if self._records.generator is None or isinstance(path, tuple):
@@ -244,41 +247,37 @@ class ObjectStore(Source):
         path = self._records.key_path
         if self._records.generator is None or not isinstance(path, str):
             return stored
-        if key[0] == STRING or not path:
+        if key[0] == STRING:
             return stored
         return _injected(stored, path, cast("JsValue", decode(key)))
 
     def _queue_put(
         self, key: bytes | None, stored: Stored, *, add_only: bool
     ) -> Request[JsKey]:
-        work = self._put if key is not None and not self.auto_increment else self._make
-        request = Request(self.transaction, work, key, stored, add_only)
-        self.transaction.add(request)
+        tx, records = self.transaction, self._records
+        work = records.put if records.generator is None else self._make
+        request = KeyRequest(tx, work, key, stored, tx.undo, add_only)
+        tx.add(request)
         return request
-
-    def _put(self, key: bytes, stored: Stored, add_only: bool) -> JsKey:  # noqa: FBT001
-        self._records.put(key, stored, self.transaction.undo, add_only=add_only)
-        return decode(key)
 
     def _make(
         self,
         key: bytes | None,
         stored: Stored,
+        undo: UndoLog,
         add_only: bool,  # noqa: FBT001 - queued
-    ) -> JsKey:
+    ) -> bytes:
         """Store into a store with a generator: make the key if there is none."""
-        records, undo = self._records, self.transaction.undo
+        records = self._records
         generator = records.generator
         if key is None and generator is not None:
             number = generator.generate()
             key = encode(number)
             if isinstance(records.key_path, str):
                 stored = _injected(stored, records.key_path, number)
-        encoded = cast("bytes", key)
-        records.put(encoded, stored, undo, add_only=add_only)
-        made = decode(encoded)
-        records.follow(made, undo)
-        return made
+        encoded = records.put(cast("bytes", key), stored, undo, add_only)
+        records.follow(decode(encoded), undo)
+        return encoded
 
     def _queue_delete(self, span: Span) -> Request[Undefined]:
         request = Request(self.transaction, self._delete, span)

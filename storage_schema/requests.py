@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from storage_schema.errors import DomError
+from storage_schema.key_decoding import decode
+from storage_schema.values import JsKey
 
 if TYPE_CHECKING:
     from storage_schema.transaction import Transaction
@@ -68,11 +70,7 @@ class Request(Generic[T]):
         ``AbortError`` if the transaction aborted before it, ``StillWaitingError`` if
         the transaction may not start yet.
         """
-        if self.state == PENDING:
-            self.tx.run_to(self)
-        if self.error is not None:
-            raise self.error
-        return self._value
+        return self._ended()
 
     @property
     def caught(self) -> DomError | None:
@@ -81,3 +79,26 @@ class Request(Generic[T]):
             self.is_prevented = True
             self.tx.run_to(self)
         return self.error
+
+    def _ended(self) -> T:
+        if self.state == PENDING:
+            self.tx.run_to(self)
+        if self.error is not None:
+            raise self.error
+        return self._value
+
+
+class KeyRequest(Request[JsKey]):
+    """A request that gives a key; its work gives the encoded one."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, tx: Transaction, work: Callable[..., bytes], *arguments: object
+    ) -> None:
+        super().__init__(tx, cast("Callable[..., JsKey]", work), *arguments)
+
+    @property
+    def result(self) -> JsKey:
+        """The key; see ``Request.result``."""
+        return decode(cast("bytes", self._ended()))

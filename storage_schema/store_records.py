@@ -49,28 +49,39 @@ class StoreRecords:
         self.live: list[IndexRecords] = []  # those that are filled and kept up to date
 
     def put(
-        self, key: bytes, stored: Stored, undo: UndoLog, *, add_only: bool = False
-    ) -> None:
-        """Object store storage operation; raises ``ConstraintError``, changing nothing."""
-        records = self.records
+        self,
+        key: bytes,
+        stored: Stored,
+        undo: UndoLog,
+        add_only: bool = False,  # noqa: FBT001, FBT002 - queued
+    ) -> bytes:
+        """Object store storage operation; gives the key back.
+
+        Raises ``ConstraintError``, changing nothing.
+        """
+        records, live, value = self.records, self.live, stored[0]
         old = records.get(key)
         if add_only and old is not None:
             raise ConstraintError(
                 f"{self.name!r} has a record under {decode(key)!r} already"
             )
-        value = stored[0]
-        fresh = [index.entries_for(value, key) for index in self.live]
-        for index, entries in zip(self.live, fresh, strict=True):
+        fresh = [index.entries_for(value, key) for index in live]
+        for index, entries in zip(live, fresh, strict=True):
             if index.unique:
                 self._check_unique(index, entries)
         records[key] = stored
         if old is None:
             self.keys.add(key)
+            for index, entries in zip(live, fresh, strict=True):
+                index.give(key, entries)
+            undo.append((self._take_out, key, live))
+            return key
         former = [
             index.replace(key, entries)
-            for index, entries in zip(self.live, fresh, strict=True)
+            for index, entries in zip(live, fresh, strict=True)
         ]
-        undo.append((self._put_back, key, old, self.live, former))
+        undo.append((self._put_back, key, old, live, former))
+        return key
 
     def _check_unique(self, index: IndexRecords, entries: Entries) -> None:
         for entry in entries:
@@ -127,20 +138,22 @@ class StoreRecords:
         undo.append((setattr, self, "live", self.live))
         self.live = [known for known in self.live if known is not index]
 
+    def _take_out(self, key: bytes, live: list[IndexRecords]) -> None:
+        del self.records[key]
+        self.keys.remove(key)
+        for index in live:
+            index.replace(key, ())
+
     def _put_back(
         self,
         key: bytes,
-        old: Stored | None,
+        old: Stored,
         live: list[IndexRecords],
         former: list[Entries],
     ) -> None:
-        if old is None:
-            del self.records[key]
-            self.keys.remove(key)
-        else:
-            if key not in self.records:
-                self.keys.add(key)
-            self.records[key] = old
+        if key not in self.records:
+            self.keys.add(key)
+        self.records[key] = old
         for index, entries in zip(live, former, strict=True):
             index.replace(key, entries)
 
