@@ -110,7 +110,7 @@ def test_candidate_keys_sort_in_upload_order() -> None:
     times = [0, 9, 10, 99_999, 1_700_000_000_000, 999_999_999_999_999]
     keys = [candidate_key("a", "c", each, "m") for each in times]
 
-    assert sorted(keys[::-1]) == keys
+    assert sorted(keys) == keys
     assert candidate_order(keys[0], keys[1]) < 0 == candidate_order(keys[0], keys[0])
 
 
