@@ -11,6 +11,7 @@ from storage_schema.errors import (
     DataCloneError,
     DataError,
     DomError,
+    FormatError,
     InvalidAccessError,
     InvalidStateError,
     JsTypeError,
@@ -33,6 +34,7 @@ from storage_schema.object_store import ObjectStore
 from storage_schema.opening import OpenRequest
 from storage_schema.reads import Read
 from storage_schema.requests import Request
+from storage_schema.shape import IndexShape, Shape, StoreShape, difference, picture
 from storage_schema.transaction import Transaction
 from storage_schema.values import (
     UNDEFINED,
@@ -68,8 +70,10 @@ __all__ = [
     "Detached",
     "DomError",
     "Factory",
+    "FormatError",
     "Function",
     "Index",
+    "IndexShape",
     "InvalidAccessError",
     "InvalidStateError",
     "JsKey",
@@ -86,9 +90,11 @@ __all__ = [
     "RegExp",
     "Request",
     "Set",
+    "Shape",
     "StillBlockedError",
     "StillWaitingError",
     "StorageModelError",
+    "StoreShape",
     "Symbol",
     "SyntaxError_",
     "Transaction",
@@ -97,4 +103,6 @@ __all__ = [
     "UnknownError",
     "VersionError",
     "compare",
+    "difference",
+    "picture",
 ]

@@ -94,7 +94,7 @@ class UnknownError(DomError):
     name = "UnknownError"
 
 
-class SyntaxError_(DomError):  # noqa: N801, N818 - Python has a SyntaxError of its own
+class SyntaxError_(DomError):
     """A key path is not one."""
 
     name = "SyntaxError"
@@ -116,3 +116,9 @@ class StillWaitingError(StorageModelError):
     """The transaction still waits for an earlier one with overlapping scope."""
 
     name = "StillWaitingError"
+
+
+class FormatError(StorageModelError):
+    """A script or a tagged value is not in the format that the model knows."""
+
+    name = "FormatError"

@@ -86,6 +86,10 @@ class Factory:
         }
         return {name: found[name] for name in in_order(found)}
 
+    def database(self, name: str) -> Database | None:
+        """What is stored under a name. For the model alone."""
+        return self._databases.get(name)
+
     def fail_next_commit(self, error: DomError) -> None:
         """The next commit of a transaction that may write aborts with this error."""
         self._hooks.fail_next_commit(error)
@@ -115,7 +119,7 @@ class Factory:
         self._jobs.clear()
         databases, self._databases = self._databases, {}
         for database in databases.values():
-            survivor._adopt(database)  # noqa: SLF001 - one of its own kind
+            survivor._adopt(database)
         return survivor
 
     def _adopt(self, database: Database) -> None:
@@ -161,7 +165,7 @@ class Factory:
         blocked: Blocked | None,
         connect: Callable[[Database], Connection],
     ) -> Iterator[None]:
-        """ "Open a database connection"; yields while it has to wait."""
+        """The algorithm "Open a database connection"; yields while it has to wait."""
         name = request.name
         database = self._databases.get(name)
         if database is None:
@@ -194,7 +198,7 @@ class Factory:
     def _delete(
         self, request: OpenRequest[int], blocked: Blocked | None
     ) -> Iterator[None]:
-        """ "Delete a database"; yields while it has to wait."""
+        """The algorithm "Delete a database"; yields while it has to wait."""
         database = self._databases.get(request.name)
         if database is None:
             request.succeed(0)

@@ -75,7 +75,7 @@ class IndexRecords:
         return () if key is None else (entry_of(key, primary),)
 
     def _several(self, value: JsValue) -> list[bytes]:
-        """ "Convert a value to a multiEntry key": each valid member once.
+        """The algorithm "Convert a value to a multiEntry key": each valid member once.
 
         An array with a hole gives nothing at all, as in Chromium.
         """

@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from storage_schema.conversions import sequence_of, to_text
 from storage_schema.errors import DataError, SyntaxError_
 from storage_schema.keys import ARRAY, ENCODERS, encode_text, encode_valid
-from storage_schema.conversions import sequence_of, to_text
 from storage_schema.values import (
     UNDEFINED,
     Array,
@@ -107,7 +107,7 @@ def own_property(value: JsValue, name: str) -> JsValue | Missing:
 
 
 def extract(value: JsValue, path: KeyPath) -> bytes | None:
-    """ "Extract a key from a value": None if the path leads nowhere.
+    """The algorithm "Extract a key from a value": None if the path leads nowhere.
 
     Raises ``DataError`` if what is there is not a valid key.
     """
@@ -128,7 +128,7 @@ def extract(value: JsValue, path: KeyPath) -> bytes | None:
 
 
 def can_inject(value: JsValue, path: str) -> bool:
-    """ "Check that a key could be injected into a value"."""
+    """The algorithm "Check that a key could be injected into a value"."""
     found: JsValue | Missing = value
     for name in path.split(".")[:-1]:
         if not isinstance(found, _OBJECTS):
@@ -140,7 +140,7 @@ def can_inject(value: JsValue, path: str) -> bool:
 
 
 def inject(value: JsValue, path: str, key: JsValue) -> JsValue:
-    """ "Inject a key into a value": the value with the key under the path.
+    """The algorithm "Inject a key into a value": the value with the key under the path.
 
     Works on the store's own clone. An array that gets a property changes its form, so
     the value that comes back need not be the one that went in. A Date or a Map takes a

@@ -51,8 +51,8 @@ class KeyRange:
         cls,
         lower: object,
         upper: object,
-        lower_open: bool = False,  # noqa: FBT001, FBT002 - as in IDBKeyRange.bound
-        upper_open: bool = False,  # noqa: FBT001, FBT002
+        lower_open: bool = False,
+        upper_open: bool = False,
     ) -> KeyRange:
         """From ``lower`` to ``upper``; raises ``DataError`` if nothing can be inside."""
         first, last = encode(lower), encode(upper)
@@ -64,7 +64,7 @@ class KeyRange:
     def lower_bound(
         cls,
         key: object,
-        open: bool = False,  # noqa: A002, FBT001, FBT002 - as IDBKeyRange names it
+        open: bool = False,
     ) -> KeyRange:
         """All from ``key`` on."""
         return cls(encode(key), None, lower_open=open, upper_open=True)
@@ -73,7 +73,7 @@ class KeyRange:
     def upper_bound(
         cls,
         key: object,
-        open: bool = False,  # noqa: A002, FBT001, FBT002 - as IDBKeyRange names it
+        open: bool = False,
     ) -> KeyRange:
         """All up to ``key``."""
         return cls(None, encode(key), lower_open=True, upper_open=open)

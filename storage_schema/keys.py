@@ -106,9 +106,7 @@ def _encode_date(value: Date) -> bytes | None:
 
 def encode_text(value: str) -> bytes:
     """The bytes of a string key."""
-    if value.isascii():
-        raw = value.encode()
-    elif max(value) < "\ud800":
+    if value.isascii() or max(value) < "\ud800":
         raw = value.encode()
     else:
         raw = "".join(map(chr, code_units(value))).encode("utf-8", "surrogatepass")

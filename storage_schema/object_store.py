@@ -198,7 +198,7 @@ class ObjectStore(Source):
         self.check()
 
     def put_at(self, key: bytes, value: object) -> Request[JsKey]:
-        """ "update" of a cursor at this key. For the cursor alone."""
+        """The algorithm "update" of a cursor at this key. For the cursor alone."""
         stored = take_in(value)
         path = self._records.key_path
         if path is not None:
@@ -208,7 +208,7 @@ class ObjectStore(Source):
         return self._queue_put(key, stored, add_only=False)
 
     def delete_at(self, key: bytes) -> Request[Undefined]:
-        """ "delete" of a cursor at this key. For the cursor alone."""
+        """The algorithm "delete" of a cursor at this key. For the cursor alone."""
         return self._queue_delete((key, key + b"\xff"))
 
     def _write(self, value: object, key: object, *, add_only: bool) -> Request[JsKey]:
@@ -265,7 +265,7 @@ class ObjectStore(Source):
         key: bytes | None,
         stored: Stored,
         undo: UndoLog,
-        add_only: bool,  # noqa: FBT001 - queued
+        add_only: bool,
     ) -> bytes:
         """Store into a store with a generator: make the key if there is none."""
         records = self._records

@@ -1,11 +1,12 @@
-"""What object stores and indexes have in common: "object store retrieval" and "index
-retrieval operations". Both are an ordered list of entries that lead to records.
+"""What object stores and indexes have in common: "retrieval operations" and cursors.
+
+Both are an ordered list of entries that lead to records.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from storage_schema.conversions import enforce_range, to_text
@@ -149,7 +150,7 @@ class Source(ABC):
             store, index = self._names
             self._report(Read(store, index, operation, bounded, limit, records))
 
-    def _read(self, work: Any, *arguments: object) -> Request[Any]:
+    def _read(self, work: Callable[..., object], *arguments: object) -> Request[Any]:
         request: Request[Any] = Request(self.transaction, work, *arguments)
         self.transaction.add(request)
         return request
@@ -182,7 +183,7 @@ class Source(ABC):
             raise JsTypeError(f"{way!r} is no direction; use one of {DIRECTIONS}")
         return (*self._span(query), limit, way)
 
-    def _get(self, span: Span, bounded: bool) -> JsValue:  # noqa: FBT001 - queued
+    def _get(self, span: Span, bounded: bool) -> JsValue:
         entry = self.entries.first(*span)
         self.report("get", int(entry is not None), bounded=bounded)
         if entry is None:
@@ -190,7 +191,7 @@ class Source(ABC):
         value, copier = self.records.records[self.split(entry)[1]]
         return copier(value)
 
-    def _get_key(self, span: Span, bounded: bool) -> JsKey | Undefined:  # noqa: FBT001
+    def _get_key(self, span: Span, bounded: bool) -> JsKey | Undefined:
         entry = self.entries.first(*span)
         self.report("get_key", int(entry is not None), bounded=bounded)
         return UNDEFINED if entry is None else decode(self.split(entry)[1])
@@ -209,7 +210,7 @@ class Source(ABC):
     def _get_all(
         self,
         span: Span,
-        bounded: bool,  # noqa: FBT001 - queued
+        bounded: bool,
         limit: int | None,
         direction: str,
     ) -> list[JsValue]:
@@ -221,7 +222,7 @@ class Source(ABC):
     def _get_all_keys(
         self,
         span: Span,
-        bounded: bool,  # noqa: FBT001 - queued
+        bounded: bool,
         limit: int | None,
         direction: str,
     ) -> list[JsKey]:
@@ -229,6 +230,6 @@ class Source(ABC):
         self.report("get_all_keys", len(found), bounded=bounded, limit=limit)
         return [decode(key) for key in found]
 
-    def _count(self, span: Span, bounded: bool) -> int:  # noqa: FBT001 - queued
+    def _count(self, span: Span, bounded: bool) -> int:
         self.report("count", 0, bounded=bounded)
         return self.entries.count(*span)

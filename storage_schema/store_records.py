@@ -53,7 +53,7 @@ class StoreRecords:
         key: bytes,
         stored: Stored,
         undo: UndoLog,
-        add_only: bool = False,  # noqa: FBT001, FBT002 - queued
+        add_only: bool = False,
     ) -> bytes:
         """Object store storage operation; gives the key back.
 

@@ -1,4 +1,4 @@
-""" "Upgrade a database": the versionchange transaction from begin to end."""
+"""The algorithm "Upgrade a database": the versionchange transaction from begin to end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_upgrade(
         if upgrade is not None:
             upgrade(connection, transaction, old, version)
         transaction.finish()
-    except Exception as error:  # noqa: BLE001 - kept as the cause of the AbortError
+    except Exception as error:
         cause = error
         transaction.end_with(AbortError("the upgrade raised an exception"))
     finally:

@@ -4,7 +4,7 @@
 written; ``replay`` gives a program the outcomes of one script.
 """
 
-from storage_schema.script.comparing import difference_of
 from storage_schema.script.steps import replay
+from storage_schema.tagged.comparing import difference_of
 
 __all__ = ["difference_of", "replay"]

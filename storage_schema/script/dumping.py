@@ -1,59 +1,43 @@
-"""The dump: all that a database holds, in the words of the script format."""
+"""The dump: a picture of a database in the words of the script format."""
 
 from __future__ import annotations
 
 from storage_schema.connection import Connection
-from storage_schema.key_decoding import decode
 from storage_schema.key_generator import LIMIT
 from storage_schema.key_paths import KeyPath
-from storage_schema.object_store import ObjectStore
-from storage_schema.script.reading import Json, Tagged
-from storage_schema.script.writing import form_of, text_form
+from storage_schema.shape import IndexShape, StoreShape, picture
+from storage_schema.tagged import Json, Tagged, form_of, text_form
 
 
 def dump_of(connection: Connection | None, *, final: bool) -> Json:
     """The dump over a connection; the ``final`` one tells of the key generators too."""
     if connection is None:
         return None
-    dump: Tagged = {"version": connection.version, "stores": []}
-    names = connection.object_store_names
-    if names:
-        with connection.transaction(names) as tx:
-            dump["stores"] = [
-                _store(tx.object_store(name), final=final) for name in names
-            ]
-    return dump
+    shape = picture(connection)
+    stores = [_store(store, final=final) for store in shape.stores]
+    return {"version": shape.version, "stores": stores}
 
 
-def _store(store: ObjectStore, *, final: bool) -> Tagged:
+def _store(store: StoreShape, *, final: bool) -> Tagged:
     dump: Tagged = {
         "name": text_form(store.name),
         "keyPath": _path(store.key_path),
         "autoIncrement": store.auto_increment,
-        "records": [
-            [form_of(key), form_of(value)]
-            for key, value in zip(
-                store.get_all_keys().result, store.get_all().result, strict=True
-            )
-        ],
-        "indexes": [_index(store, name) for name in store.index_names],
+        "records": [[form_of(key), form_of(value)] for key, value in store.records],
+        "indexes": [_index(index) for index in store.indexes],
     }
-    generator = store.records.generator
-    if final and generator is not None:
-        current = generator.current
-        dump["next"] = current if current <= LIMIT else None
+    if final and store.next_key is not None:
+        dump["next"] = store.next_key if store.next_key <= LIMIT else None
     return dump
 
 
-def _index(store: ObjectStore, name: str) -> Tagged:
-    index = store.index(name)
-    pairs = (index.split(entry) for entry in index.entries)
+def _index(index: IndexShape) -> Tagged:
     return {
-        "name": text_form(name),
+        "name": text_form(index.name),
         "keyPath": _path(index.key_path),
         "unique": index.unique,
         "multiEntry": index.multi_entry,
-        "entries": [[form_of(decode(part)) for part in pair] for pair in pairs],
+        "entries": [[form_of(key), form_of(primary)] for key, primary in index.entries],
     }
 
 

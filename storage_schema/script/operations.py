@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from storage_schema.errors import DomError, JsTypeError
+from storage_schema.errors import DomError, FormatError, JsTypeError
 from storage_schema.key_ranges import KeyRange
 from storage_schema.object_store import ObjectStore
 from storage_schema.requests import Request
-from storage_schema.script.errors import ScriptError
-from storage_schema.script.reading import Json, Tagged, value_of
-from storage_schema.script.writing import form_of
 from storage_schema.source import Source
+from storage_schema.tagged.reading import Json, Tagged, value_of
+from storage_schema.tagged.writing import form_of
 from storage_schema.transaction import Transaction
 from storage_schema.values import UNDEFINED
 
@@ -19,7 +18,7 @@ RAISED = (DomError, JsTypeError)
 """What a call raises that JavaScript would see."""
 
 
-def query_of(form: Json) -> Any:
+def query_of(form: Json) -> Json:
     """The query that a script writes; raises ``DataError`` as making a range does."""
     if form is None or form is UNDEFINED:
         return UNDEFINED
@@ -75,7 +74,7 @@ def result_forms(request: Request[Any], kind: str) -> Tagged:
     return {"ok": form_of(result)}
 
 
-def _given(op: Tagged, name: str) -> Any:
+def _given(op: Tagged, name: str) -> Json:
     return value_of(op[name]) if name in op else UNDEFINED
 
 
@@ -124,7 +123,7 @@ def _request(store: ObjectStore, op: Tagged) -> Request[Any]:
             return source.count(query)
         case "cursor":
             return open_cursor(source, op, query)
-    raise ScriptError(f"unknown op {kind!r}")
+    raise FormatError(f"unknown op {kind!r}")
 
 
 def _write(store: ObjectStore, op: Tagged, query: object) -> Request[Any]:

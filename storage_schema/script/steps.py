@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from storage_schema.connection import Connection
-from storage_schema.errors import DataError, DomError
+from storage_schema.errors import DataError, DomError, FormatError
 from storage_schema.factory import Factory
 from storage_schema.key_ranges import KeyRange
 from storage_schema.keys import compare
 from storage_schema.requests import Request
 from storage_schema.script.dumping import dump_of
-from storage_schema.script.errors import ScriptError
 from storage_schema.script.operations import RAISED, issue, query_of, result_forms
-from storage_schema.script.reading import Json, Tagged, value_of
 from storage_schema.script.walks import Walk
-from storage_schema.script.writing import form_of
+from storage_schema.tagged.reading import Json, Tagged, value_of
+from storage_schema.tagged.writing import form_of
 from storage_schema.transaction import Transaction
 from storage_schema.values import UNDEFINED
 
@@ -61,7 +60,7 @@ class _Runner:
                 return {"ok": self._factory.delete_database(label).result}
             case "tx":
                 return self._transact(label, step)
-        raise ScriptError(f"unknown step {kind!r}")
+        raise FormatError(f"unknown step {kind!r}")
 
     def connect(self, label: str) -> Connection | None:
         """The connection of a label; None if there is no such database."""
@@ -188,7 +187,7 @@ def _range(step: Tagged) -> Tagged:
     except RAISED as error:
         return {"throw": error.name}
     if not isinstance(made, KeyRange):
-        raise ScriptError("a range step needs a query that is a range")
+        raise FormatError("a range step needs a query that is a range")
     outcome: Tagged = {
         "lower": form_of(made.lower),
         "upper": form_of(made.upper),

@@ -8,14 +8,14 @@ from storage_schema.cursor import Cursor
 from storage_schema.errors import DomError
 from storage_schema.requests import Request
 from storage_schema.script.operations import RAISED, issue, result_forms
-from storage_schema.script.reading import Tagged, value_of
-from storage_schema.script.writing import form_of
+from storage_schema.tagged.reading import Tagged, value_of
+from storage_schema.tagged.writing import form_of
 from storage_schema.transaction import Transaction
 
 MOST_VISITS: Final = 60
 
 
-class Stopped(Exception):  # noqa: N818 - an end, not an error
+class Stopped(Exception):
     """The walk ends here with this outcome."""
 
     def __init__(self, outcome: Tagged, *, lives_on: bool = True) -> None:

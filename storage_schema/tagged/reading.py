@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from storage_schema.conversions import to_number
-from storage_schema.script.errors import ScriptError
+from storage_schema.errors import FormatError
 from storage_schema.values import (
     UNDEFINED,
     Array,
@@ -29,8 +29,8 @@ Tagged: TypeAlias = dict[str, Json]
 Labels: TypeAlias = dict[int, object]
 
 
-def value_of(form: Json, labels: Labels | None = None) -> Any:
-    """The value of a tagged form; raises ``ScriptError`` for an unknown tag."""
+def value_of(form: Json, labels: Labels | None = None) -> Json:
+    """The value of a tagged form; raises ``FormatError`` for an unknown tag."""
     labels = {} if labels is None else labels
     if isinstance(form, list):
         return [value_of(item, labels) for item in form]
@@ -47,11 +47,11 @@ def value_of(form: Json, labels: Labels | None = None) -> Any:
     if tag == "ref":
         return labels[form["v"]]
     if tag not in _SIMPLE:
-        raise ScriptError(f"unknown tag {tag!r} in {form!r}")
+        raise FormatError(f"unknown tag {tag!r} in {form!r}")
     return _labelled(form, _SIMPLE[tag](form), labels)
 
 
-def _labelled(form: Tagged, made: object, labels: Labels) -> Any:
+def _labelled(form: Tagged, made: object, labels: Labels) -> Json:
     if "id" in form:
         labels[form["id"]] = made
     return made

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from storage_schema.script.reading import Json, Tagged
+from storage_schema.tagged.reading import Json, Tagged
 from storage_schema.values import (
     UNDEFINED,
     Array,
@@ -88,7 +88,7 @@ class _Writer:
                 if self._uses[id(value)] == 1:
                     stack.extend(_inside(value))
 
-    def write(self, value: Any) -> Json:
+    def write(self, value: Json) -> Json:
         match value:
             case None | bool():
                 return value
@@ -107,7 +107,7 @@ class _Writer:
             label = {"id": self._ids.setdefault(id(value), len(self._ids) + 1)}
         return self._write_object(value, label)
 
-    def _write_object(self, value: Any, label: Tagged) -> Json:
+    def _write_object(self, value: Json, label: Tagged) -> Json:
         match value:
             case Date():
                 ms = value.ms if value.is_valid else "NaN"

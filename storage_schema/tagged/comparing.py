@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from storage_schema.script.reading import Json
+from storage_schema.tagged.reading import Json
 
 _LONGEST = 160
 
