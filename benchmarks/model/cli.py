@@ -22,6 +22,9 @@ def commands(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
             "reads": (shape.reads, "range reads"),
         },
     )
+    parser.add_argument(
+        "--nested", action="store_true", help="records with objects in them"
+    )
     options.add_common(parser)
     options.add_at_least(parser, "the ratio of the part in which the model does worst")
     parser.set_defaults(run=_run)
@@ -30,7 +33,11 @@ def commands(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 def _run(arguments: argparse.Namespace) -> int:
     try:
         plan = rounds.ModelPlan(
-            work=ModelWork(records=arguments.records, reads=arguments.reads),
+            work=ModelWork(
+                records=arguments.records,
+                reads=arguments.reads,
+                nested=arguments.nested,
+            ),
             rounds=arguments.rounds,
             patience_seconds=arguments.wait_for_quiet,
             directory=arguments.directory,

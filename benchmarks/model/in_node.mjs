@@ -77,11 +77,14 @@ class Contender {
     const transaction = database.transaction(name);
     const store = transaction.objectStore(name);
     const indexes = {};
-    for (const index of Object.keys(this.plan.indexes)) indexes[index] = store.index(index);
+    for (const index of Object.keys(this.plan.indexes))
+      indexes[index] = store.index(index);
     let spent = performance.now() - began;
     for (const [index, lower, upper] of this.plan.reads) {
       began = performance.now();
-      const found = await done(indexes[index].getAll(this.keyRange.bound(lower, upper)));
+      const found = await done(
+        indexes[index].getAll(this.keyRange.bound(lower, upper)),
+      );
       spent += performance.now() - began;
       hits += found.length;
       digest.update(text(found));

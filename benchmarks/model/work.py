@@ -35,7 +35,7 @@ _FIRST = 1_750_000_000_000
 _ACCOUNT = 2_500_000_000_001
 _BUYER = 3_500_000_000_000
 
-Record = dict[str, str | int]
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ class Read:
 
 @dataclass(frozen=True)
 class ModelWork:
-    """How much of it.
+    """How much of it; `nested` gives each record an object with a list in it.
+
+    A flat record is cloned cheaply; a nested one shows what cloning costs.
 
     Raises:
         WorkloadError: if the records do not fill whole transactions of each
@@ -58,6 +60,7 @@ class ModelWork:
 
     records: int = 10_000
     reads: int = 1_000
+    nested: bool = False
 
     def __post_init__(self) -> None:
         whole = ACCOUNTS * CONVERSATIONS * OF_TRANSACTION
@@ -74,7 +77,7 @@ class ModelWork:
         """The records, a list for each transaction; conversations take turns."""
         turns = self.records // OF_TRANSACTION
         return [
-            [_record(turn, nth) for nth in range(OF_TRANSACTION)]
+            [_record(turn, nth) | self._content() for nth in range(OF_TRANSACTION)]
             for turn in range(turns)
         ]
 
@@ -87,6 +90,11 @@ class ModelWork:
     def hits(self) -> int:
         """How many records all reads together find: each finds one in twenty."""
         return self.reads * self.records // (ACCOUNTS * CONVERSATIONS)
+
+    def _content(self) -> Record:
+        if not self.nested:
+            return {}
+        return {"content": {"title": "Inquiry", "lines": ["500 pcs", "FOB Ningbo"]}}
 
     def to_plan(self) -> dict[str, Any]:
         """All of it as JSON, for a contender."""

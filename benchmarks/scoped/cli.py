@@ -21,7 +21,7 @@ def commands(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         {
             "pending": (shape.pending, "pending records of the account in each store"),
             "others": (shape.others, "records of other accounts in each store"),
-            "repeats": (shape.repeats, "how often a round does each read"),
+            "repeats": (shape.repeats, "times that a round takes of each read"),
             "batches": (shape.batches, "batches that a round writes"),
             "messages": (shape.batch_messages, "messages of such a batch"),
         },

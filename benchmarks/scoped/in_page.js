@@ -4,7 +4,9 @@
   const load = (name) => import(`/store/${name}.js`);
   const [{ Database }, steps, deliveries, cards, profiles, { recordBatch }] =
     await Promise.all(
-      ["database", "steps", "deliveries", "cards", "profiles", "observations"].map(load),
+      ["database", "steps", "deliveries", "cards", "profiles", "observations"].map(
+        load,
+      ),
     );
   const { CANDIDATES, MESSAGES, CARDS, PROFILES, CHECKPOINTS } = steps;
 
@@ -78,7 +80,11 @@
         verb: () =>
           deliveries.pendingConversations(database, account, { limit, after: null }),
         bare: async () => {
-          const index = under(bare.transaction(CANDIDATES), CANDIDATES, "by_account_status");
+          const index = under(
+            bare.transaction(CANDIDATES),
+            CANDIDATES,
+            "by_account_status",
+          );
           const keys = await done(index.getAllKeys(only));
           return [...new Set(keys.map((key) => JSON.parse(key)[1]))];
         },
@@ -87,7 +93,11 @@
         verb: () => deliveries.nextPending(database, account, conversation, limit),
         bare: async () => {
           const transaction = bare.transaction([CANDIDATES, MESSAGES]);
-          const index = under(transaction, CANDIDATES, "by_account_conversation_status");
+          const index = under(
+            transaction,
+            CANDIDATES,
+            "by_account_conversation_status",
+          );
           const key = IDBKeyRange.only([account, conversation, "pending_ack"]);
           const candidates = await done(index.getAll(key, limit));
           const messages = transaction.objectStore(MESSAGES);
@@ -104,7 +114,10 @@
         verb: () => cards.listPendingCards(database, account, { limit }),
         bare: () =>
           done(
-            under(bare.transaction(CARDS), CARDS, "by_account_status").getAll(only, limit),
+            under(bare.transaction(CARDS), CARDS, "by_account_status").getAll(
+              only,
+              limit,
+            ),
           ),
       },
       listPendingProfiles: {
@@ -121,28 +134,41 @@
     };
   };
 
-  /** Milliseconds of one call, over several: the clock of a page is coarse. */
-  const timed = async (repeats, call) => {
+  /** Milliseconds of one call: the clock of a page is coarse, so several make a time. */
+  const timed = async (calls, call) => {
     const began = performance.now();
     let value;
-    for (let nth = 0; nth < repeats; nth += 1) value = await call();
-    return { ms: (performance.now() - began) / repeats, value };
+    for (let nth = 0; nth < calls; nth += 1) value = await call();
+    return { ms: (performance.now() - began) / calls, value };
+  };
+  const median = (values) => {
+    const sorted = values.toSorted((left, right) => left - right);
+    const middle = sorted.length >> 1;
+    return sorted.length % 2
+      ? sorted[middle]
+      : (sorted[middle - 1] + sorted[middle]) / 2;
   };
 
-  /** One round of all reads; what a verb gives and what the bare requests give is told. */
+  /** One round of all reads, the verb and the bare requests in turns; both are told. */
   const readRound = async (plan, number) => {
     const result = {};
+    const kinds = number % 2 ? ["bare", "verb"] : ["verb", "bare"];
     for (const [name, read] of Object.entries(reads(plan))) {
-      const kinds = number % 2 ? ["bare", "verb"] : ["verb", "bare"];
-      const ran = {};
-      for (const kind of kinds) ran[kind] = await timed(plan.repeats, read[kind]);
-      const [verb, bare] = [ran.verb, ran.bare];
+      const times = { verb: [], bare: [] };
+      const values = {};
+      for (let nth = 0; nth < plan.repeats; nth += 1) {
+        for (const kind of kinds) {
+          const { ms, value } = await timed(plan.calls, read[kind]);
+          times[kind].push(ms);
+          values[kind] = value;
+        }
+      }
       result[name] = {
-        verbMs: verb.ms,
-        bareMs: bare.ms,
-        found: verb.value.length,
-        verbDigest: await digest(verb.value),
-        bareDigest: await digest(bare.value),
+        verbMs: median(times.verb),
+        bareMs: median(times.bare),
+        found: values.verb.length,
+        verbDigest: await digest(values.verb),
+        bareDigest: await digest(values.bare),
       };
     }
     return result;
@@ -187,56 +213,53 @@
     return left;
   };
 
-  const byVerb = async ({ database }, batches) => {
+  /** What one batch left, put by hand into a store that is as empty, as durable. */
+  const byHand = async ({ bare }, { conversationId }, left) => {
+    const groups = stores.map((store) => [
+      store,
+      left[store].filter((record) => record.conversationId === conversationId),
+    ]);
     const began = performance.now();
-    for (const batch of batches) await recordBatch(database, batch);
-    return (performance.now() - began) / 1000;
-  };
-
-  /** What each batch left, put by hand into an empty database, as durable. */
-  const byHand = async ({ bare }, batches, left) => {
-    const groups = batches.map(({ conversationId }) =>
-      stores.map((store) => [
-        store,
-        left[store].filter((record) => record.conversationId === conversationId),
-      ]),
-    );
-    const began = performance.now();
-    for (const group of groups) {
-      const transaction = bare.transaction(stores, "readwrite", { durability: "strict" });
-      for (const [store, records] of group) {
-        const objects = transaction.objectStore(store);
-        for (const record of records) objects.put(record);
-      }
-      await completed(transaction);
+    const transaction = bare.transaction(stores, "readwrite", { durability: "strict" });
+    for (const [store, records] of groups) {
+      const objects = transaction.objectStore(store);
+      for (const record of records) objects.put(record);
     }
-    return (performance.now() - began) / 1000;
+    await completed(transaction);
+    return performance.now() - began;
+  };
+  const byVerb = async ({ database }, batch) => {
+    const began = performance.now();
+    await recordBatch(database, batch);
+    return performance.now() - began;
   };
 
-  /** One round of strict writes, each into a fresh database; they take turns at first. */
+  /** One round of strict writes into two fresh databases, batch by batch in turns. */
   const writeRound = async (plan, number) => {
-    const batches = Array.from({ length: plan.batches }, (_, nth) => prepared(plan, nth));
+    const batches = Array.from({ length: plan.batches }, (_, nth) =>
+      prepared(plan, nth),
+    );
     const dry = await stored("bench-dry");
-    await byVerb(dry, batches);
+    for (const batch of batches) await recordBatch(dry.database, batch);
     const left = await everything(dry);
     await drop(dry);
-    const seconds = {};
-    const digests = {};
-    const ways = {
-      verb: (into) => byVerb(into, batches),
-      bare: (into) => byHand(into, batches, left),
-    };
-    for (const kind of number % 2 ? ["bare", "verb"] : ["verb", "bare"]) {
-      const into = await stored(`bench-${kind}`);
-      seconds[kind] = await ways[kind](into);
-      digests[kind] = await digest(await everything(into));
-      await drop(into);
+    const into = { verb: await stored("bench-verb"), bare: await stored("bench-bare") };
+    const ways = { verb: byVerb, bare: byHand };
+    const spent = { verb: 0, bare: 0 };
+    for (const [nth, batch] of batches.entries()) {
+      for (const kind of (number + nth) % 2 ? ["bare", "verb"] : ["verb", "bare"]) {
+        spent[kind] += await ways[kind](into[kind], batch, left);
+      }
     }
+    const verbDigest = await digest(await everything(into.verb));
+    const bareDigest = await digest(await everything(into.bare));
+    await drop(into.verb);
+    await drop(into.bare);
     return {
-      verbSeconds: seconds.verb,
-      bareSeconds: seconds.bare,
-      verbDigest: digests.verb,
-      bareDigest: digests.bare,
+      verbSeconds: spent.verb / 1000,
+      bareSeconds: spent.bare / 1000,
+      verbDigest,
+      bareDigest,
       records: stores.reduce((sum, store) => sum + left[store].length, 0),
     };
   };

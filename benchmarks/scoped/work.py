@@ -27,6 +27,9 @@ STORES = (
 )
 """What they read; each holds as many records of others."""
 
+CALLS = 5
+"""Reads under one time: the clock of a page ticks in tenths of a millisecond."""
+
 _FIRST = 1_750_000_000_000
 _CONVERSATIONS = 5
 
@@ -40,7 +43,7 @@ class ScopedWork:
     Args:
         pending: records of the account in each store, all of which wait for Bright.
         others: records of other accounts in each store.
-        repeats: how often each read is done in a round.
+        repeats: times that a round takes of each read; each is over `CALLS` of it.
         batches: batches of messages that are written in a round.
         batch_messages: messages of such a batch.
 
@@ -50,7 +53,7 @@ class ScopedWork:
 
     pending: int = 250
     others: int = 100_000
-    repeats: int = 30
+    repeats: int = 10
     batches: int = 20
     batch_messages: int = 100
 
@@ -97,6 +100,7 @@ class ScopedWork:
             "limit": self.pending,
             "reads": READS,
             "repeats": self.repeats,
+            "calls": CALLS,
             "own": self.own(),
             "others": self.others_ids,
             "batches": self.batches,

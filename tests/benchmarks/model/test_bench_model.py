@@ -55,7 +55,7 @@ def test_both_did_the_same_counted_work(
 def test_a_ratio_that_is_missed_is_an_exit_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--rounds=1", "--at-least=1000", f"--directory={tmp_path}"]
+    asked = ["--nested", "--rounds=1", "--at-least=1000", f"--directory={tmp_path}"]
     assert run(*SHAPE, *asked) == MISSED
     assert json.loads(capsys.readouterr().out)["lowestRatio"] < 1000
 

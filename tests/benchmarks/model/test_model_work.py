@@ -51,6 +51,15 @@ def test_records_have_eight_fields_and_keys_of_their_own() -> None:
     assert len({record[KEY_PATH] for record in every}) == SMALL.records
 
 
+def test_nested_records_are_the_same_with_an_object_in_them() -> None:
+    nested = records(ModelWork(records=2_000, reads=30, nested=True))
+    assert all(type(record["content"]) is dict for record in nested)
+    contents = [{**record} for record in nested]
+    for record in contents:
+        del record["content"]
+    assert contents == records(SMALL)
+
+
 def test_three_compound_indexes_and_two_more_by_the_upgrade() -> None:
     assert (len(INDEXES), len(ADDED)) == (3, 2)
     assert all(len(path) >= 2 for path in [*INDEXES.values(), *ADDED.values()])
