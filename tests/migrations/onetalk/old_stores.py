@@ -54,7 +54,7 @@ def _make(factory: Factory, version: int, change: Change) -> None:
 
 
 def make_v1(factory: Factory) -> None:
-    """Two of the five stores, keyed as no later version does, with odd indexes."""
+    """Four of the five stores, keyed as no later version does, with odd indexes."""
 
     def change(connection: Connection, transaction: Transaction) -> None:
         del transaction
@@ -63,6 +63,8 @@ def make_v1(factory: Factory) -> None:
         messages.create_index("by_account_conversation", "text")
         anomalies = connection.create_object_store(ANOMALIES)  # keys out of line
         anomalies.put({"what": "odd"}, 7)
+        profiles = connection.create_object_store(PROFILES, "key", auto_increment=True)
+        profiles.put({"name": "somebody"})
         candidates = connection.create_object_store(CANDIDATES, "candidateKey")
         candidates.create_index("by_account_status", "status")
         candidates.create_index("by_everything", ["status", "messageId"])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storage_schema.shape import Shape, StoreShape, picture
-
 from storage_schema import Factory
 from storage_schema.onetalk.names import ALL_STORES, DATABASE_NAME
+from storage_schema.shape import Shape, StoreShape, picture
 
 
 def shape_of(factory: Factory) -> Shape:

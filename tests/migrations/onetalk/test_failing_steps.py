@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from storage_schema.shape import difference
 
 from migrations.onetalk import STEPS, Step, UpgradeFailedError, open_store
 from migrations.onetalk.runner import Change
@@ -23,11 +22,12 @@ from storage_schema.onetalk.names import (
     DATABASE_NAME,
     MESSAGES,
 )
+from storage_schema.shape import difference
 from tests.migrations.onetalk.old_stores import OTHER_CHANNELS, make
 from tests.migrations.onetalk.pictures import shape_of
 
 
-class PlannedFailure(Exception):
+class PlannedError(Exception):
     """Raised by a step on purpose."""
 
 
@@ -41,20 +41,25 @@ def failing(position: int) -> tuple[Step, ...]:
         transaction.object_store(MESSAGES).clear()
         connection.delete_object_store(OTHER_CHANNELS[0])
         message = "no further"
-        raise PlannedFailure(message)
+        raise PlannedError(message)
 
     steps[position] = Step(chosen.from_version, chosen.to_version, chosen.why, change)
     return tuple(steps)
 
 
-@pytest.mark.parametrize("position", range(len(STEPS)))
-@pytest.mark.parametrize("old", [1, 6, 7, 8, 9])
+@pytest.mark.parametrize(
+    ("old", "position"),
+    [
+        (old, position)
+        for old in (1, 6, 7, 8, 9)
+        for position, step in enumerate(STEPS)
+        if step.to_version > old
+    ],
+)
 def test_a_step_that_raises_leaves_the_old_version_whole(
     factory: Factory, old: int, position: int
 ) -> None:
     """OT-11 to OT-15: the version never advances with work missing."""
-    if STEPS[position].to_version <= old:
-        position = len(STEPS) - 1  # steps below the database do not run
     make(factory, old)
     before = shape_of(factory)
 
@@ -65,7 +70,7 @@ def test_a_step_that_raises_leaves_the_old_version_whole(
         old,
         STEPS[position].to_version,
     )
-    assert isinstance(caught.value.__cause__, PlannedFailure)
+    assert isinstance(caught.value.__cause__, PlannedError)
     assert difference(before, shape_of(factory)) is None
     assert open_store(factory).version == 10
 
@@ -77,7 +82,7 @@ def test_a_fresh_database_whose_upgrade_fails_is_not_there(position: int) -> Non
     def change(connection: Connection, transaction: Transaction) -> None:
         STEPS[position].change(connection, transaction)
         message = "no further"
-        raise PlannedFailure(message)
+        raise PlannedError(message)
 
     steps = list(STEPS)
     steps[position] = Step(0, STEPS[position].to_version, "", change)

@@ -1,7 +1,7 @@
 """Back is forward only: an old build refuses, a next version leads there (OT-21).
 
-`STEP_11` is the example of docs/upgrading-the-store.md: what version 10 brought is taken
-back, so that the code of version 9 runs on the database again, as version 11.
+`STEP_11` is the example of docs/upgrading-the-store.md: what version 10 brought is
+taken back, so that the code of version 9 runs on the database again, as version 11.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from storage_schema.shape import difference
 
 from migrations.onetalk import (
     STEPS,
@@ -28,6 +27,7 @@ from storage_schema.onetalk.names import (
     BY_ACCOUNT_STATUS,
     CARDS,
 )
+from storage_schema.shape import difference
 from tests.migrations.onetalk.old_stores import make
 from tests.migrations.onetalk.pictures import (
     indexes_of,
@@ -50,7 +50,7 @@ def take_back_10(connection: Connection, transaction: Transaction) -> None:
 STEP_11 = Step(
     from_version=10,
     to_version=11,
-    why="OT-21: version 9's code runs again; the facts of buyers wait for a version 12.",
+    why="OT-21: version 9's code runs again; buyer facts wait for a version 12.",
     change=take_back_10,
 )
 ELEVEN = (*STEPS, STEP_11)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from storage_schema import Connection
+from storage_schema import Connection, Read
 from storage_schema.onetalk import (
     checkpoints_of,
     known_accounts,
@@ -123,12 +123,14 @@ def test_updating_writes_only_what_is_there_and_wanted(connection: Connection) -
 
 
 def test_an_accounts_checkpoints_come_whole_in_bounded_pages(
-    connection: Connection,
+    connection: Connection, reads: list[Read]
 ) -> None:
-    """OT-17: two accounts with conversations of the same names."""
+    """OT-17: two accounts with conversations of the same names; each is read once."""
     names = [f"c{each:03}" for each in range(PAGE + 3)]
     for account in (ACCOUNT, OTHER_ACCOUNT):
         put(connection, CHECKPOINTS, *(new_checkpoint(account, name) for name in names))
+
+    reads.clear()
 
     pages = list(checkpoints_of(connection, ACCOUNT))
 
@@ -136,6 +138,8 @@ def test_an_accounts_checkpoints_come_whole_in_bounded_pages(
     everything = [checkpoint for page in pages for checkpoint in page]
     assert [each["conversationId"] for each in everything] == names
     assert {each["channelAccountId"] for each in everything} == {ACCOUNT}
+    to_find_the_place = 2
+    assert sum(read.records for read in reads) == len(names) + to_find_the_place
 
 
 def test_bootstraps_come_in_the_order_asked(connection: Connection) -> None:

@@ -153,14 +153,16 @@ def test_an_ack_counts_once_and_only_for_what_it_names(connection: Connection) -
     record_batch(connection, batch(fact("m1"), fact("m2")))
     record_batch(connection, batch(fact("m1"), account=OTHER_ACCOUNT))
     misnamed: DeliveryResult = {**result("m1"), "messageId": "m2"}
+    record_batch(connection, batch(fact("m1"), conversation="c2"))
     theirs = result("m1", account=OTHER_ACCOUNT)
+    elsewhere = result("m1", conversation="c2")
+    strangers = (misnamed, theirs, elsewhere, result("m9"))
 
     counted = [
-        apply(connection, each)
-        for each in (misnamed, theirs, result("m9"), result("m1"), result("m1"))
+        apply(connection, each) for each in (*strangers, result("m1"), result("m1"))
     ]
 
-    assert counted == [0, 0, 0, 1, 0]
+    assert counted == [0, 0, 0, 0, 1, 0]
 
 
 def test_an_ack_for_nothing_of_ours_makes_no_checkpoint(connection: Connection) -> None:

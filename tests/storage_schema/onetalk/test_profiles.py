@@ -168,13 +168,17 @@ def test_pending_ones_are_read_under_the_accounts_prefix_oldest_first(
     drop_profile(connection, ACCOUNT, mark("f", 26, "c4"), NOW)
     reads.clear()
 
-    pending = list_pending_profiles(connection, ACCOUNT, {"limit": 3})
+    everything = list_pending_profiles(connection, ACCOUNT, {"limit": 99})
+    first = list_pending_profiles(connection, ACCOUNT, {"limit": 3})
 
-    assert [each["conversationId"] for each in pending] == ["c3", "c2", "c1"]
-    assert {each["channelAccountId"] for each in pending} == {ACCOUNT}
-    (read,) = reads
-    assert (read.index, read.limit) == (BY_ACCOUNT_PENDING_OBSERVED_AT, 3)
-    assert (read.bounded, read.records) == (True, 3)
+    assert [each["conversationId"] for each in everything] == ["c3", "c2", "c1", "c0"]
+    assert {each["channelAccountId"] for each in everything} == {ACCOUNT}
+    assert first == everything[:3]
+    assert {read.index for read in reads} == {BY_ACCOUNT_PENDING_OBSERVED_AT}
+    assert [(read.bounded, read.limit, read.records) for read in reads] == [
+        (True, 99, 4),
+        (True, 3, 3),
+    ]
 
 
 @pytest.mark.parametrize("account", ["", None, 5])

@@ -132,10 +132,10 @@ def test_a_rebuilt_conversation_is_collected_anew(filled: Connection) -> None:
     assert (recorded["added"], recorded["checkpoint"]["syncMode"]) == (1, "full")
 
 
-def test_rebuilding_what_is_not_there_takes_nothing(connection: Connection) -> None:
-    assert rebuild_conversation(connection, ACCOUNT, "nobody") == {
-        "messages": 0,
-        "candidates": 0,
-        "anomalies": 0,
-        "cards": 0,
-    }
+def test_rebuilding_what_is_not_there_takes_nothing(filled: Connection) -> None:
+    before = everything(filled)
+
+    removed = rebuild_conversation(filled, ACCOUNT, "nobody")
+
+    assert removed == {"messages": 0, "candidates": 0, "anomalies": 0, "cards": 0}
+    assert everything(filled) == before
