@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
-from e2e.instrumented import trips, tripwired
+from e2e.instrumented import instrumented, trips, tripwired
 from e2e.outage import outage
 
 __all__ = ["outage"]
@@ -19,17 +19,22 @@ FIXTURES = Path(__file__).parents[1] / "tests/extension_harness/extensions"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker."""
-    config.addinivalue_line(
-        "markers", "tripwired: no read of the extension may be without a bound (OT-17)"
-    )
+    """Name the markers."""
+    for line in (
+        "tripwired: no read of the extension may be without a bound (OT-17)",
+        "instrument(script): a copy of the extension runs this before its worker",
+    ):
+        config.addinivalue_line("markers", line)
 
 
 @pytest.fixture
 def extension(request: pytest.FixtureRequest, extension: Path, tmp_path: Path) -> Path:
-    """The extension; of a ``tripwired`` test the copy with the wire."""
-    marked = request.node.get_closest_marker("tripwired")
-    return tripwired(tmp_path) if marked else extension
+    """The extension; of a ``tripwired`` or ``instrument`` test such a copy."""
+    marked = request.node.get_closest_marker("instrument")
+    if marked is not None:
+        return instrumented(tmp_path, marked.args[0])
+    wired = request.node.get_closest_marker("tripwired")
+    return tripwired(tmp_path) if wired else extension
 
 
 @pytest.fixture(autouse=True)
