@@ -11,37 +11,34 @@ import json
 import secrets
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
 
 from extension_harness.browser import Browser
-from extension_harness.differential.forms import Outcome, Script
+from extension_harness.differential.forms import History, Outcome, Script, settled
 from extension_harness.tab import Page
 
 PARTS = {
     "taggedValues": "tagged_values.js",
     "opRequests": "op_requests.js",
     "opScripts": "op_scripts.js",
+    "storeHistories": "store_histories.js",
 }
-LANES = 6
-"""Scripts that run side by side in the document."""
+LANES = 12
+"""Cases that run side by side in the document."""
 CALL_SECONDS = 120.0
 
 
-def injected(name: str) -> str:
-    """The expression that a file of ``injected/`` is."""
-    found = files("extension_harness").joinpath(f"injected/{name}").read_text("utf-8")
-    return found.rstrip().removesuffix(";")
-
-
 class BrowserSide:
-    """Runs op-scripts in a tab of its own; use it as a context manager."""
+    """Runs cases in a tab of its own; use it as a context manager."""
 
     def __init__(self, browser: Browser) -> None:
-        """Open the tab and bring the runner into it."""
-        self._page = browser.extension_page()
+        """Open the tab and bring the runners into it."""
         # Never the names of a document that crashed and still holds its databases.
         self._prefix = f"differential-{secrets.token_hex(4)}"
         self._calls = itertools.count()
-        install(self._page, PARTS)
+        self._page = browser.extension_page()
+        for name, file in PARTS.items():
+            self._page.evaluate(f"void (globalThis.{name} ??= {_injected(file)})")
 
     def __enter__(self) -> BrowserSide:
         return self
@@ -49,11 +46,19 @@ class BrowserSide:
     def __exit__(self, *_: object) -> None:
         self._page.close()
 
-    def run(self, scripts: Sequence[Script]) -> list[Outcome]:
+    def run_scripts(self, scripts: Sequence[Script]) -> list[Outcome]:
         """What Chromium gives for each; ``{"error": …}`` for a script it cannot read."""
+        return self._run("opScripts", list(scripts))
+
+    def run_histories(self, histories: Sequence[History]) -> list[Outcome]:
+        """What the extension's own store does in each."""
+        outcomes = self._run("storeHistories", list(histories))
+        return [settled(outcome) for outcome in outcomes]
+
+    def _run(self, runner: str, cases: list[Any]) -> list[Outcome]:
         told = self._page.evaluate(
-            "(scripts, prefix, lanes) => opScripts.runAll(scripts, prefix, lanes)",
-            list(scripts),
+            f"(cases, prefix, lanes) => {runner}.runAll(cases, prefix, lanes)",
+            cases,
             f"{self._prefix}-{next(self._calls)}-",
             LANES,
             timeout=CALL_SECONDS,
@@ -62,7 +67,7 @@ class BrowserSide:
         return outcomes
 
 
-def install(page: Page, parts: dict[str, str]) -> None:
-    """Make each injected file a global of the document, in this order."""
-    for name, file in parts.items():
-        page.evaluate(f"void (globalThis.{name} ??= {injected(file)})")
+def _injected(name: str) -> str:
+    """The expression that a file of ``injected/`` is."""
+    found = files("extension_harness").joinpath(f"injected/{name}").read_text("utf-8")
+    return found.rstrip().removesuffix(";")

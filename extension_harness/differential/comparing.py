@@ -49,9 +49,12 @@ def first_difference(browser: object, model: object) -> Difference | None:
 
 
 def _differences(
-    path: tuple[str | int, ...], browser: Any, model: Any  # noqa: ANN401 - JSON
+    path: tuple[str | int, ...],
+    browser: Any,
+    model: Any,  # noqa: ANN401 - JSON
 ) -> Iterator[Difference]:
     if isinstance(browser, dict) and isinstance(model, dict):
+        browser, model = _plain(browser), _plain(model)
         for name in (*browser, *(name for name in model if name not in browser)):
             yield from _differences(
                 (*path, name), browser.get(name, ABSENT), model.get(name, ABSENT)
@@ -66,6 +69,16 @@ def _differences(
             yield Difference((*path, at), left, right)
     elif not _same(browser, model):
         yield Difference(path, browser, model)
+
+
+def _plain(members: dict[str, Any]) -> dict[str, Any]:
+    """Pairs of a tagged object by name; without a generator's key that is not known."""
+    if members.get("$") == "obj":
+        pairs = {json.dumps(name): value for name, value in members["v"]}
+        return {**members, "v": pairs}
+    if "autoIncrement" in members and members.get("next", ABSENT) is None:
+        return {name: value for name, value in members.items() if name != "next"}
+    return members
 
 
 def _same(left: object, right: object) -> bool:

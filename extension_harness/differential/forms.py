@@ -13,8 +13,11 @@ Value: TypeAlias = Any
 Op: TypeAlias = dict[str, Any]
 Step: TypeAlias = dict[str, Any]
 Script: TypeAlias = list[Step]
+History: TypeAlias = dict[str, Any]
+"""A history of the OneTalk store; `histories` says its form."""
 Outcome: TypeAlias = dict[str, Any]
-"""What one side gave for a script: ``expect``, one outcome a step, and ``dump``."""
+"""What one side gave for a case. A script: ``expect``, one outcome a step, and
+``dump``. A history: ``steps``, each with ``outcome`` and ``dump``. Or ``error``."""
 
 UNDEFINED: Value = {"$": "undefined"}
 DUMP: Step = {"do": "dump"}
@@ -59,3 +62,21 @@ def with_dumps(script: Sequence[Step]) -> Script:
             label = {"db": step["db"]} if "db" in step else {}
             seen.append({**DUMP, **label})
     return seen
+
+
+def settled(outcome: Outcome) -> Outcome:
+    """A history's outcome with null where a verb gave undefined: Python has one None."""
+    if "steps" not in outcome:
+        return outcome
+    steps = [step | {"outcome": _nulled(step["outcome"])} for step in outcome["steps"]]
+    return {**outcome, "steps": steps}
+
+
+def _nulled(value: Value) -> Value:
+    if isinstance(value, list):
+        return [_nulled(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value == UNDEFINED:
+        return None
+    return {name: _nulled(each) for name, each in value.items()}

@@ -32,6 +32,8 @@ KEPT_IN = {
     "cmp": frozenset({"keys"}),
 }
 """Members that an operation of this name must keep beside those."""
+VALUES = frozenset({"value", "set"})
+"""Members under which plain objects are values."""
 SMALL: tuple[Case, ...] = (0, 1, {}, [])
 """What a large value may become."""
 BATCH = 12
@@ -48,9 +50,7 @@ def shrink(case: Case, fails: FailsAll, rounds: int = MAX_ROUNDS) -> Case:
     while asked < rounds:
         for batch in _batches(reductions(case), BATCH):
             asked += 1
-            failing = [
-                one for one, bad in zip(batch, fails(batch), strict=True) if bad
-            ]
+            failing = [one for one, bad in zip(batch, fails(batch), strict=True) if bad]
             if failing:
                 case = min(failing, key=size)
                 break
@@ -92,6 +92,12 @@ def _shorter(case: Case, path: Path) -> Iterator[Case]:
 
 def _without_members(case: Case) -> Iterator[Case]:
     for path, members in _objects(case):
+        if VALUES & set(path):  # a value's own members mean nothing to the script
+            for member in members:
+                reduced = copy.deepcopy(case)
+                del _at(reduced, path)[member]
+                yield reduced
+            continue
         name = members.get("op") or members.get("a") or members.get("do")
         kept = NEEDED | KEPT_IN.get(name if isinstance(name, str) else "", frozenset())
         if isinstance(members.get("verb"), str) or len(members) == 1:
