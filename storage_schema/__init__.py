@@ -1,6 +1,7 @@
-"""IndexedDB as a pure model: standard library only, one algorithm of the W3C text a file.
+"""IndexedDB as a pure model: one algorithm of the W3C text a file.
 
-Synchronous and deterministic: no clock, no thread, no I/O. It behaves as Chromium does.
+Synchronous and deterministic, standard library only: no clock, no thread, no I/O. It
+behaves as Chromium does.
 """
 
 from storage_schema.connection import Connection

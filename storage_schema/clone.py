@@ -1,14 +1,14 @@
 """Structured clone: HTML "StructuredSerializeForStorage" and its way back.
 
-Every value that enters or leaves the store is cloned, so that nobody outside holds what is
-inside. Shared and cyclic references keep their shape. What JavaScript cannot clone raises
-``DataCloneError``, and so does what stands for no JavaScript value at all.
+Every value that enters or leaves the store is cloned, so that nobody outside holds what
+is inside. Shared and cyclic references keep their shape. What JavaScript cannot clone
+raises ``DataCloneError``, and so does what stands for no JavaScript value at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from storage_schema.errors import DataCloneError
 from storage_schema.values import (
@@ -84,6 +84,20 @@ def _immutable(value: object) -> JsValue:
     return cast("JsValue", value)
 
 
+_SHELLS: Final[dict[type, Callable[[Any], JsValue]]] = {
+    dict: lambda _: {},
+    list: lambda _: [],
+    Array: lambda array: Array(array.length),
+    Map: lambda _: Map(),
+    Set: lambda _: Set(),
+    bytes: Binary,
+    str: str.__str__,
+    int: lambda number: _number(int(number)),
+    float: float.__float__,
+}
+"""An empty clone of each container; subclasses of what is plain become plain."""
+
+
 class _Cloning:
     """One run of the algorithm: ``memory`` is the specification's of the same name."""
 
@@ -114,25 +128,9 @@ class _Cloning:
         return shell
 
     def _shell(self, value: object) -> JsValue:
-        match value:
-            case dict():
-                return {}
-            case list():
-                return []
-            case Array():
-                return Array(value.length)
-            case Map():
-                return Map()
-            case Set():
-                return Set()
-            case bytes():
-                return Binary(value)
-            case str():
-                return str.__str__(value)
-            case int():
-                return _number(int(value))
-            case float():
-                return float(value)
+        for kind, make in _SHELLS.items():
+            if isinstance(value, kind):
+                return make(value)
         raise DataCloneError(
             f"a {type(value).__name__} cannot be cloned; store plain data only"
         )

@@ -75,9 +75,9 @@ class Connection:
     def transaction(self, stores: object, mode: object = "readonly") -> Transaction:
         """A transaction over a store or several.
 
-        Raises ``JsTypeError`` for another mode, ``InvalidStateError`` on a closed connection
-        and in an upgrade, ``NotFoundError`` for an unknown store, ``InvalidAccessError``
-        for none at all.
+        Raises ``JsTypeError`` for another mode, ``InvalidStateError`` on a closed
+        connection and in an upgrade, ``NotFoundError`` for an unknown store,
+        ``InvalidAccessError`` for none at all.
         """
         mode = "readonly" if mode is UNDEFINED else mode
         if mode not in ("readonly", "readwrite"):
@@ -109,8 +109,9 @@ class Connection:
     ) -> ObjectStore:
         """Make a store. Upgrades only.
 
-        Raises ``SyntaxError_`` for a bad key path, ``ConstraintError`` for a name that is
-        taken, ``InvalidAccessError`` for a generator with an empty or a compound path.
+        Raises ``SyntaxError_`` for a bad key path, ``ConstraintError`` for a name that
+        is taken, ``InvalidAccessError`` for a generator with an empty or a compound
+        path.
         """
         tx = self._upgrading()
         text = to_text(name)
@@ -143,7 +144,7 @@ class Connection:
         self.database.let_go()
 
     def terminate(self) -> None:
-        """Close by force: transactions abort, the handler hears. For ``Factory`` alone."""
+        """Close by force: all aborts, the handler hears. For ``Factory`` alone."""
         if self not in self.database.connections:
             return
         was_open = self.is_open

@@ -35,14 +35,10 @@ def to_text(value: object) -> str:
     match value:
         case str():
             return value
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
+        case None | bool():
+            return {None: "null", True: "true", False: "false"}[value]
         case int() | float():
             return number_text(value)
-        case BigInt():
-            return str(value.value)
         case Boxed():
             return to_text(value.value)
         case list():
@@ -50,8 +46,6 @@ def to_text(value: object) -> str:
         case Array():
             items = (value.own.get(index) for index in range(value.length))
             return ",".join(map(_member_text, items))
-        case RegExp():
-            return f"/{value.source}/{value.flags}"
         case Symbol():
             raise JsTypeError("a symbol has no text")
     return "undefined" if value is UNDEFINED else _object_text(value)
@@ -75,6 +69,8 @@ def _member_text(value: object) -> str:
 
 def _object_text(value: object) -> str:
     match value:
+        case BigInt():
+            return str(value.value)
         case Date():
             return "Invalid Date" if not value.is_valid else f"Date {value.ms}"
         case Binary(view=view) if view not in (None, "DataView"):
@@ -83,6 +79,8 @@ def _object_text(value: object) -> str:
             return f"[object {value.view or 'ArrayBuffer'}]"
         case Map() | Set():
             return f"[object {type(value).__name__}]"
+        case RegExp():
+            return f"/{value.source}/{value.flags}"
         case Function():
             return "function () {}"
     return "[object Object]"

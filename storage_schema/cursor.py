@@ -12,7 +12,7 @@ from storage_schema.errors import (
     JsTypeError,
 )
 from storage_schema.key_decoding import decode
-from storage_schema.key_ranges import Span
+from storage_schema.key_ranges import Query
 from storage_schema.keys import BEHIND, encode
 from storage_schema.requests import Request
 from storage_schema.values import UNDEFINED, JsKey, JsValue, Undefined
@@ -27,18 +27,17 @@ _MOST: Final = 2**32 - 1
 class Cursor:
     """A place in a store or an index that moves in one direction.
 
-    The same cursor comes back from each move; it has no place while a move is on its way
-    and none after the end. It keeps its place whatever is written meanwhile.
+    The same cursor comes back from each move; it has no place while a move is on its
+    way and none after the end. It keeps its place whatever is written meanwhile.
     """
 
     __slots__ = (
         "_entry",
         "_found",
         "_has_value",
-        "_is_bounded",
         "_last_move",
         "_operation",
-        "_span",
+        "_query",
         "_value",
         "direction",
         "source",
@@ -47,18 +46,15 @@ class Cursor:
     def __init__(
         self,
         source: Source,
-        span: Span,
+        query: Query,
         direction: str,
         operation: str,
-        *,
-        is_bounded: bool,
     ) -> None:
         """For ``Source`` alone."""
         self.source = source
         self.direction = direction
-        self._span = span
+        self._query = query
         self._operation = operation
-        self._is_bounded = is_bounded
         self._entry = b""
         self._last_move: Request[Cursor | None] | None = None
         self._has_value = False
@@ -183,7 +179,7 @@ class Cursor:
             entry = self._next(entry or b"", key, primary)
             if entry is None:
                 break
-        self.source.report(operation, int(entry is not None), bounded=self._is_bounded)
+        self.source.report(operation, int(entry is not None), self._query)
         if entry is None:
             self._found, self._value = None, UNDEFINED
             return None
@@ -197,7 +193,7 @@ class Cursor:
 
     def _next(self, entry: bytes, key: bytes, primary: bytes) -> bytes | None:
         """The entry that follows one, at or behind the keys that were asked for."""
-        start, stop = self._span
+        start, stop, _ = self._query
         entries, is_unique = self.source.entries, self.direction.endswith("unique")
         here, here_primary = self.source.split(entry) if entry else (b"", b"")
         if self._is_forward:

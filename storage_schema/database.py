@@ -66,7 +66,7 @@ class Database:
         self.hooks, self._when_free = hooks, when_free
 
     def may_start(self, transaction: Transaction) -> bool:
-        """The algorithm "Transaction lifecycle": not before earlier ones with overlapping scope.
+        """The algorithm "Transaction lifecycle": earlier ones that overlap first.
 
         Two that only read may overlap.
         """

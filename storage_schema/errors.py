@@ -94,7 +94,7 @@ class UnknownError(DomError):
     name = "UnknownError"
 
 
-class SyntaxError_(DomError):
+class SyntaxError_(DomError):  # noqa: N801, N818 - Python has its own
     """A key path is not one."""
 
     name = "SyntaxError"

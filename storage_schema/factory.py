@@ -1,7 +1,7 @@
 """One origin's databases: "open a database connection", "delete a database".
 
-Requests for one database run one after another. One that has to wait for other connections
-to close stops there and goes on as soon as the last of them has closed.
+Requests for one database run one after another. One that has to wait for other
+connections to close stops there and goes on as soon as the last of them has closed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _KILLED: Final = "the browser was killed"
 class Factory:
     """``indexedDB`` of one origin.
 
-    ``on_read`` hears of every read request that ran. Nothing is shared between factories.
+    ``on_read`` hears of every read request that ran. Nothing is shared between
+    factories.
     """
 
     def __init__(self, on_read: OnRead | None = None) -> None:
@@ -48,11 +49,11 @@ class Factory:
     ) -> OpenRequest[Connection]:
         """Open a database, making or upgrading it to ``version``.
 
-        ``upgrade(connection, transaction, old, new)`` runs in the upgrade's transaction;
-        what it raises aborts the upgrade and is the cause of the ``AbortError``.
-        ``blocked(old, new)`` hears that other connections stay open. Later,
-        ``blocking(old, new)`` hears that somebody else wants to upgrade (or to delete:
-        ``new`` is None) and may close the connection, ``terminated()`` that the
+        ``upgrade(connection, transaction, old, new)`` runs in the upgrade's
+        transaction; what it raises aborts the upgrade and is the cause of the
+        ``AbortError``. ``blocked(old, new)`` hears that other connections stay open.
+        Later, ``blocking(old, new)`` hears that somebody else wants to upgrade (or to
+        delete: ``new`` is None) and may close the connection, ``terminated()`` that the
         browser closed it. Raises ``JsTypeError`` for a version that is none.
         """
         wanted = None

@@ -1,7 +1,7 @@
 """An index's records: which entries a value gives, and the list they are kept in.
 
-An entry is one byte string: the encoded index key, the encoded primary key and, last, the
-length of the first in four bytes; so entries are in order of key, then primary key.
+An entry is one byte string: the encoded index key, the encoded primary key and, last,
+the length of the first in four bytes; so entries are in order of key, then primary key.
 """
 
 from __future__ import annotations

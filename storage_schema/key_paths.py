@@ -75,7 +75,7 @@ def _is_identifier(name: str) -> bool:
 
 
 def evaluate(value: JsValue, path: str) -> JsValue | Missing:
-    """What lies under one path; UNDEFINED if the last property is there and undefined."""
+    """What lies under one path; UNDEFINED if the last property is undefined."""
     if not path:
         return value
     if type(value) is dict and path in value and "." not in path:

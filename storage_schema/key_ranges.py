@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+from storage_schema.conversions import is_truthy
 from storage_schema.errors import DataError
 from storage_schema.key_decoding import decode
 from storage_schema.keys import BEHIND, encode
@@ -51,32 +52,33 @@ class KeyRange:
         cls,
         lower: object,
         upper: object,
-        lower_open: bool = False,
-        upper_open: bool = False,
+        lower_open: object = False,
+        upper_open: object = False,
     ) -> KeyRange:
-        """From ``lower`` to ``upper``; raises ``DataError`` if nothing can be inside."""
+        """From ``lower`` to ``upper``; ``DataError`` if nothing can be inside."""
         first, last = encode(lower), encode(upper)
-        if first > last or (first == last and (lower_open or upper_open)):
+        after, before = is_truthy(lower_open), is_truthy(upper_open)
+        if first > last or (first == last and (after or before)):
             raise DataError(f"no key lies between {lower!r} and {upper!r}")
-        return cls(first, last, lower_open=lower_open, upper_open=upper_open)
+        return cls(first, last, lower_open=after, upper_open=before)
 
     @classmethod
     def lower_bound(
         cls,
         key: object,
-        open: bool = False,
+        open: object = False,  # noqa: A002 - as in IDBKeyRange
     ) -> KeyRange:
         """All from ``key`` on."""
-        return cls(encode(key), None, lower_open=open, upper_open=True)
+        return cls(encode(key), None, lower_open=is_truthy(open), upper_open=True)
 
     @classmethod
     def upper_bound(
         cls,
         key: object,
-        open: bool = False,
+        open: object = False,  # noqa: A002 - as in IDBKeyRange
     ) -> KeyRange:
         """All up to ``key``."""
-        return cls(None, encode(key), lower_open=True, upper_open=open)
+        return cls(None, encode(key), lower_open=True, upper_open=is_truthy(open))
 
     @property
     def lower(self) -> JsKey | Undefined:
@@ -102,16 +104,24 @@ class KeyRange:
         return f"KeyRange{left}{self.lower!r}, {self.upper!r}{right}"
 
 
-def span_of(query: object, *, required: bool = False) -> tuple[Span, bool]:
-    """The encodings that a query asks for, and whether it is bounded on both sides.
+class Query(NamedTuple):
+    """What a request asks for: encodings from ``start`` to before ``stop``."""
+
+    start: bytes
+    stop: bytes
+    is_bounded: bool
+
+
+def query_for(query: object, *, required: bool = False) -> Query:
+    """The algorithm "convert a value to a key range".
 
     None and UNDEFINED ask for everything, or raise ``DataError`` if ``required``.
     """
     if isinstance(query, KeyRange):
-        return query.span, query.is_bounded
+        return Query(*query.span, query.is_bounded)
     if query is None or query is UNDEFINED:
         if required:
             raise DataError("a key or a key range is needed here")
-        return EVERYTHING, False
+        return Query(*EVERYTHING, is_bounded=False)
     encoded = encode(query)
-    return (encoded, encoded + BEHIND), True
+    return Query(encoded, encoded + BEHIND, is_bounded=True)

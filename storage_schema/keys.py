@@ -1,11 +1,11 @@
-"""Keys: "Convert a value to a key", "compare two keys", and the bytes that stand for them.
+r"""Keys: "convert a value to a key", "compare two keys", and bytes for them.
 
-A key is turned once into bytes whose byte order is the order of keys (number < Date < string
-< binary < array), so that stores and indexes compare with memcmp alone. No encoding is the
-beginning of another one. The tag FF is never used: ``encoding + b"\\xff"`` is just behind a
-key and all that begins with it. Tag, then:
+A key is turned once into bytes whose byte order is the order of keys (number < Date <
+string < binary < array), so that stores and indexes compare with memcmp alone. No
+encoding is the beginning of another one. The tag FF is never used: ``encoding +
+b"\xff"`` is just behind a key and all that begins with it. Tag, then:
 
-* numbers and dates: the double, big-endian; negative ones under a lower tag, bits inverted;
+* numbers, dates: the double, big-endian; negative ones under a lower tag, inverted;
 * strings: UTF-8 of each UTF-16 code unit, 00 written as 00 FF, closed by 00;
 * binary: the bytes, 00 written as 00 FF, closed by 00;
 * arrays: the members, closed by 00.

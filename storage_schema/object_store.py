@@ -1,8 +1,9 @@
-"""Object stores as a transaction sees them: "object store storage operation" and checks."""
+"""Object stores as a transaction sees them: checks, and "store a record"."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from storage_schema.clone import Stored, clone, take_in
 from storage_schema.conversions import is_truthy, to_text
@@ -18,7 +19,7 @@ from storage_schema.index import Index
 from storage_schema.index_records import IndexRecords
 from storage_schema.key_decoding import decode
 from storage_schema.key_paths import KeyPath, can_inject, extract, inject, parse
-from storage_schema.key_ranges import Span, span_of
+from storage_schema.key_ranges import Span, query_for
 from storage_schema.keys import STRING, encode
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
@@ -29,6 +30,9 @@ from storage_schema.values import UNDEFINED, JsKey, JsValue, Undefined
 
 if TYPE_CHECKING:
     from storage_schema.transaction import Transaction
+
+
+Storing: TypeAlias = Callable[[bytes, Stored, UndoLog], bytes]
 
 
 class ObjectStore(Source):
@@ -113,17 +117,17 @@ class ObjectStore(Source):
         Raises ``DataCloneError`` and, where the store's key rules are not met,
         ``DataError``. The request fails with ``ConstraintError``.
         """
-        return self._write(value, key, add_only=False)
+        return self._write(value, key, self._records.put)
 
     def add(self, value: object, key: object = UNDEFINED) -> Request[JsKey]:
         """As ``put``, but a key that is taken fails with ``ConstraintError``."""
-        return self._write(value, key, add_only=True)
+        return self._write(value, key, self._records.add)
 
     def delete(self, query: object) -> Request[Undefined]:
         """Delete the records that match a key or a range."""
         self.check_writable()
-        span, _ = span_of(query, required=True)
-        return self._queue_delete(span)
+        start, stop, _ = query_for(query, required=True)
+        return self._queue_delete((start, stop))
 
     def clear(self) -> Request[Undefined]:
         """Delete all records; the key generator goes on where it was."""
@@ -205,13 +209,13 @@ class ObjectStore(Source):
             if extract(stored[0], path) != key:
                 raise DataError("the value at a cursor must keep its in-line key")
             stored = self._with_own_key(stored, key)
-        return self._queue_put(key, stored, add_only=False)
+        return self._queue_put(key, stored, self._records.put)
 
     def delete_at(self, key: bytes) -> Request[Undefined]:
         """The algorithm "delete" of a cursor at this key. For the cursor alone."""
         return self._queue_delete((key, key + b"\xff"))
 
-    def _write(self, value: object, key: object, *, add_only: bool) -> Request[JsKey]:
+    def _write(self, value: object, key: object, work: Storing) -> Request[JsKey]:
         self.check_writable()
         stored = take_in(value)
         path = self._records.key_path
@@ -226,7 +230,7 @@ class ObjectStore(Source):
                 self._check_generated(stored, path)
             elif self._records.generator is not None:
                 stored = self._with_own_key(stored, encoded)
-        return self._queue_put(encoded, stored, add_only=add_only)
+        return self._queue_put(encoded, stored, work)
 
     def _key_beside(self, key: object) -> bytes | None:
         """The out-of-line key, None if it is to be generated."""
@@ -252,30 +256,26 @@ class ObjectStore(Source):
         return _injected(stored, path, cast("JsValue", decode(key)))
 
     def _queue_put(
-        self, key: bytes | None, stored: Stored, *, add_only: bool
+        self, key: bytes | None, stored: Stored, work: Storing
     ) -> Request[JsKey]:
-        tx, records = self.transaction, self._records
-        work = records.put if records.generator is None else self._make
-        request = KeyRequest(tx, work, key, stored, tx.undo, add_only)
+        tx = self.transaction
+        if self._records.generator is None:
+            request = KeyRequest(tx, work, key, stored, tx.undo)
+        else:
+            request = KeyRequest(tx, self._make, key, stored, work)
         tx.add(request)
         return request
 
-    def _make(
-        self,
-        key: bytes | None,
-        stored: Stored,
-        undo: UndoLog,
-        add_only: bool,
-    ) -> bytes:
+    def _make(self, key: bytes | None, stored: Stored, work: Storing) -> bytes:
         """Store into a store with a generator: make the key if there is none."""
-        records = self._records
+        records, undo = self._records, self.transaction.undo
         generator = records.generator
         if key is None and generator is not None:
             number = generator.generate()
             key = encode(number)
             if isinstance(records.key_path, str):
                 stored = _injected(stored, records.key_path, number)
-        encoded = records.put(cast("bytes", key), stored, undo, add_only)
+        encoded = work(cast("bytes", key), stored, undo)
         records.follow(decode(encoded), undo)
         return encoded
 

@@ -1,4 +1,4 @@
-"""Requests: "asynchronously execute a request", driven by whoever asks for the result."""
+"""Requests: "asynchronously execute a request", driven by who asks for results."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class Request(Generic[T]):
     def result(self) -> T:
         """What the operation gives: runs the transaction up to it.
 
-        Raises the operation's ``DomError`` (and unless prevented the transaction aborts),
-        ``AbortError`` if the transaction aborted before it, ``StillWaitingError`` if
-        the transaction may not start yet.
+        Raises the operation's ``DomError`` (and unless prevented the transaction
+        aborts), ``AbortError`` if the transaction aborted before it,
+        ``StillWaitingError`` if the transaction may not start yet.
         """
         return self._ended()
 

@@ -71,6 +71,8 @@ class Shape:
         """A store by name; raises KeyError."""
         return {store.name: store for store in self.stores}[name]
 
+    __hash__ = object.__hash__  # by identity: what it holds can be changed
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Shape):
             return NotImplemented

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from storage_schema.conversions import enforce_range, to_text
 from storage_schema.cursor import DIRECTIONS, Cursor
 from storage_schema.errors import InvalidStateError, JsTypeError
 from storage_schema.key_decoding import decode
-from storage_schema.key_ranges import Span, span_of
+from storage_schema.key_ranges import Query, query_for
 from storage_schema.ordered import Ordered
 from storage_schema.reads import Read
 from storage_schema.requests import Request
@@ -43,7 +43,8 @@ class Source(ABC):
 
     Each method raises ``InvalidStateError`` if the thing was deleted,
     ``TransactionInactiveError`` if the transaction is over, and ``DataError`` for a
-    query that is not a valid key or range. A query of None is everything, where allowed.
+    query that is not a valid key or range. A query of None is everything, where
+    allowed.
     """
 
     __slots__ = ("_report", "transaction")
@@ -92,33 +93,33 @@ class Source(ABC):
 
     def get(self, query: object) -> Request[JsValue]:
         """The first matching value, or UNDEFINED."""
-        return self._read(self._get, *self._span(query, required=True))
+        return self._read(self._get, self._asked(query, required=True))
 
     def get_key(self, query: object) -> Request[JsKey | Undefined]:
         """The primary key of the first match, or UNDEFINED."""
-        return self._read(self._get_key, *self._span(query, required=True))
+        return self._read(self._get_key, self._asked(query, required=True))
 
     def get_all(self, query: object = None, count: object = None) -> Request[list[Any]]:
         """The matching values in order, at most ``count``; 0 or None: no limit.
 
         A plain object in place of a key is read as ``{query, count, direction}``.
         """
-        return self._read(self._get_all, *self._selection(query, count))
+        return self._read(self._get_all, self._selection(query, count))
 
     def get_all_keys(
         self, query: object = None, count: object = None
     ) -> Request[list[JsKey]]:
         """The primary keys of the matching records; see ``get_all``."""
-        return self._read(self._get_all_keys, *self._selection(query, count))
+        return self._read(self._get_all_keys, self._selection(query, count))
 
     def count(self, query: object = None) -> Request[int]:
         """How many entries match."""
-        return self._read(self._count, *self._span(query))
+        return self._read(self._count, self._asked(query))
 
     def open_cursor(
         self, query: object = None, direction: object = "next"
     ) -> Request[Cursor | None]:
-        """A cursor at the first match, or None; raises ``JsTypeError`` for a direction."""
+        """A cursor at the first match, or None; ``JsTypeError`` for a direction."""
         return self._open("open_cursor", query, direction)
 
     def open_key_cursor(
@@ -143,11 +144,12 @@ class Source(ABC):
         self.transaction.check_active()
 
     def report(
-        self, operation: str, records: int, *, bounded: bool, limit: int | None = None
+        self, operation: str, records: int, query: Query, limit: int | None = None
     ) -> None:
         """Tell of a read that ran. For the model alone."""
         if self._report is not None:
             store, index = self._names
+            bounded = query.is_bounded
             self._report(Read(store, index, operation, bounded, limit, records))
 
     def _read(self, work: Callable[..., object], *arguments: object) -> Request[Any]:
@@ -155,21 +157,16 @@ class Source(ABC):
         self.transaction.add(request)
         return request
 
-    def _span(self, query: object, *, required: bool = False) -> tuple[Span, bool]:
+    def _asked(self, query: object, *, required: bool = False) -> Query:
         self.check()
-        return span_of(query, required=required)
+        return query_for(query, required=required)
 
     def _open(self, operation: str, query: object, direction: object) -> Request[Any]:
-        way = to_text(direction)
-        if way not in DIRECTIONS:
-            raise JsTypeError(f"{way!r} is no direction; use one of {DIRECTIONS}")
-        span, bounded = self._span(query)
-        cursor = Cursor(self, span, way, operation, is_bounded=bounded)
+        way = _direction(direction)
+        cursor = Cursor(self, self._asked(query), way, operation)
         return self._read(cursor.begin)
 
-    def _selection(
-        self, query: object, count: object
-    ) -> tuple[Span, bool, int | None, str]:
+    def _selection(self, query: object, count: object) -> _Selection:
         direction: object = "next"
         if isinstance(query, _NO_KEYS):
             options = query if isinstance(query, dict) else {}
@@ -178,58 +175,59 @@ class Source(ABC):
         limit = None
         if count is not None and count is not UNDEFINED:
             limit = enforce_range(count, _MOST, "count") or None
-        way = to_text(direction)
-        if way not in DIRECTIONS:
-            raise JsTypeError(f"{way!r} is no direction; use one of {DIRECTIONS}")
-        return (*self._span(query), limit, way)
+        way = _direction(direction)
+        return _Selection(self._asked(query), limit, way)
 
-    def _get(self, span: Span, bounded: bool) -> JsValue:
-        entry = self.entries.first(*span)
-        self.report("get", int(entry is not None), bounded=bounded)
+    def _get(self, query: Query) -> JsValue:
+        entry = self.entries.first(query.start, query.stop)
+        self.report("get", int(entry is not None), query)
         if entry is None:
             return UNDEFINED
         value, copier = self.records.records[self.split(entry)[1]]
         return copier(value)
 
-    def _get_key(self, span: Span, bounded: bool) -> JsKey | Undefined:
-        entry = self.entries.first(*span)
-        self.report("get_key", int(entry is not None), bounded=bounded)
+    def _get_key(self, query: Query) -> JsKey | Undefined:
+        entry = self.entries.first(query.start, query.stop)
+        self.report("get_key", int(entry is not None), query)
         return UNDEFINED if entry is None else decode(self.split(entry)[1])
 
-    def _select(self, span: Span, limit: int | None, direction: str) -> list[bytes]:
+    def _select(self, operation: str, selection: _Selection) -> list[bytes]:
+        """The encoded primary keys of what is asked for."""
+        (start, stop, _), limit, direction = selection
         if direction == "next":
-            return self.primary_keys(self.entries.between(*span, limit))
-        entries = self.entries.between(*span)
-        if direction.endswith("unique"):
-            first_of = {self.split(entry)[0]: entry for entry in reversed(entries)}
-            entries = sorted(first_of.values())
-        if direction.startswith("prev"):
-            entries.reverse()
-        return self.primary_keys(entries[:limit])
+            entries = self.entries.between(start, stop, limit)
+        else:
+            entries = self.entries.between(start, stop)
+            if direction.endswith("unique"):
+                first = {self.split(entry)[0]: entry for entry in reversed(entries)}
+                entries = sorted(first.values())
+            if direction.startswith("prev"):
+                entries.reverse()
+            entries = entries[:limit]
+        self.report(operation, len(entries), selection.query, limit)
+        return self.primary_keys(entries)
 
-    def _get_all(
-        self,
-        span: Span,
-        bounded: bool,
-        limit: int | None,
-        direction: str,
-    ) -> list[JsValue]:
-        records = self.records.records
-        found = self._select(span, limit, direction)
-        self.report("get_all", len(found), bounded=bounded, limit=limit)
-        return [copier(value) for value, copier in map(records.__getitem__, found)]
+    def _get_all(self, selection: _Selection) -> list[JsValue]:
+        found = self._select("get_all", selection)
+        stored = map(self.records.records.__getitem__, found)
+        return [copier(value) for value, copier in stored]
 
-    def _get_all_keys(
-        self,
-        span: Span,
-        bounded: bool,
-        limit: int | None,
-        direction: str,
-    ) -> list[JsKey]:
-        found = self._select(span, limit, direction)
-        self.report("get_all_keys", len(found), bounded=bounded, limit=limit)
-        return [decode(key) for key in found]
+    def _get_all_keys(self, selection: _Selection) -> list[JsKey]:
+        return [decode(key) for key in self._select("get_all_keys", selection)]
 
-    def _count(self, span: Span, bounded: bool) -> int:
-        self.report("count", 0, bounded=bounded)
-        return self.entries.count(*span)
+    def _count(self, query: Query) -> int:
+        self.report("count", 0, query)
+        return self.entries.count(query.start, query.stop)
+
+
+class _Selection(NamedTuple):
+    query: Query
+    limit: int | None
+    direction: str
+
+
+def _direction(direction: object) -> str:
+    way = to_text(direction)
+    if way not in DIRECTIONS:
+        raise JsTypeError(f"{way!r} is no direction; use one of {DIRECTIONS}")
+    return way

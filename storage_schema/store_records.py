@@ -7,6 +7,7 @@ what the transaction did and nothing more. Nothing here knows of requests or han
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from storage_schema.clone import Stored
@@ -48,23 +49,21 @@ class StoreRecords:
         self.indexes: dict[str, IndexRecords] = {}
         self.live: list[IndexRecords] = []  # those that are filled and kept up to date
 
-    def put(
-        self,
-        key: bytes,
-        stored: Stored,
-        undo: UndoLog,
-        add_only: bool = False,
-    ) -> bytes:
+    def add(self, key: bytes, stored: Stored, undo: UndoLog) -> bytes:
+        """As ``put``; raises ``ConstraintError`` also for a key that is taken."""
+        if key in self.records:
+            raise ConstraintError(
+                f"{self.name!r} has a record under {decode(key)!r} already"
+            )
+        return self.put(key, stored, undo)
+
+    def put(self, key: bytes, stored: Stored, undo: UndoLog) -> bytes:
         """Object store storage operation; gives the key back.
 
         Raises ``ConstraintError``, changing nothing.
         """
         records, live, value = self.records, self.live, stored[0]
         old = records.get(key)
-        if add_only and old is not None:
-            raise ConstraintError(
-                f"{self.name!r} has a record under {decode(key)!r} already"
-            )
         fresh = [index.entries_for(value, key) for index in live]
         for index, entries in zip(live, fresh, strict=True):
             if index.unique:
@@ -163,4 +162,4 @@ class StoreRecords:
 
 def _has_twins(entries: list[bytes]) -> bool:
     keys = [split(entry)[0] for entry in entries]
-    return any(a == b for a, b in zip(keys, keys[1:], strict=False))
+    return any(a == b for a, b in pairwise(keys))

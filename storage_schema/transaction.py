@@ -1,7 +1,7 @@
 """Transactions: life cycle, "commit a transaction" and "abort a transaction".
 
-A transaction's requests wait in its queue and run in order, as far as somebody asks for a
-result, and the rest at its end. What they change is written down in an undo log.
+A transaction's requests wait in its queue and run in order, as far as somebody asks for
+a result, and the rest at its end. What they change is written down in an undo log.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Transaction:
     def object_store(self, name: object) -> ObjectStore:
         """The store's handle in this transaction.
 
-        Raises ``InvalidStateError`` after ``abort`` or ``commit``, ``NotFoundError`` for a
-        store that is not in scope.
+        Raises ``InvalidStateError`` after ``abort`` or ``commit``, ``NotFoundError``
+        for a store that is not in scope.
         """
         if self.state != "active":
             raise InvalidStateError("the transaction is over")
@@ -101,7 +101,7 @@ class Transaction:
                 return
 
     def abort(self) -> None:
-        """Undo all that this transaction did; raises ``InvalidStateError`` if too late."""
+        """Undo all that this transaction did; ``InvalidStateError`` if too late."""
         if self.state != "active":
             raise InvalidStateError("the transaction is over already")
         self.end_with(None)
@@ -201,5 +201,5 @@ class Transaction:
 
 
 def _after_commit() -> DomError:
-    """As in Chromium, where a caught failure behind ``commit()`` aborts all the same."""
+    """As in Chromium: behind ``commit()`` a caught failure aborts all the same."""
     return UnknownError("a request failed after commit() was called")

@@ -1,4 +1,4 @@
-"""The algorithm "Upgrade a database": the versionchange transaction from begin to end."""
+"""The algorithm "Upgrade a database": the versionchange transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def run_upgrade(
 ) -> DomError | None:
     """Run an upgrade on a connection that is alone; gives why opening failed, if so.
 
-    Whatever the upgrade did is undone then, the version too, and the connection is closed.
+    Whatever the upgrade did is undone then, the version too, and the connection is
+    closed.
     """
     database = connection.database
     old = database.version
@@ -30,7 +31,7 @@ def run_upgrade(
         if upgrade is not None:
             upgrade(connection, transaction, old, version)
         transaction.finish()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - becomes the cause
         cause = error
         transaction.end_with(AbortError("the upgrade raised an exception"))
     finally:

@@ -1,8 +1,8 @@
 """The Python forms of JavaScript's values.
 
-None, bool, int and float, str, list and dict stand for null, booleans, numbers, strings,
-dense arrays and plain objects. The classes here stand for the rest. Numbers are IEEE
-doubles: an integral float and the int of its value are the same number.
+None, bool, int and float, str, list and dict stand for null, booleans, numbers,
+strings, dense arrays and plain objects. The classes here stand for the rest. Numbers
+are IEEE doubles: an integral float and the int of its value are the same number.
 """
 
 from __future__ import annotations
@@ -138,7 +138,6 @@ class Detached:
 
 JsValue: TypeAlias = (
     Undefined
-    | None
     | bool
     | int
     | float
@@ -153,11 +152,17 @@ JsValue: TypeAlias = (
     | Set
     | list["JsValue"]
     | dict[str, "JsValue"]
+    | None
 )
-"""What the store gives back. What is handed in is any ``object``, checked when cloned."""
+"""What the store gives back. What goes in is any ``object``, checked when cloned."""
 
 JsKey: TypeAlias = int | float | str | Date | Binary | list["JsKey"]
 """A valid key as the store gives it back."""
+
+
+def is_nan(value: object) -> bool:
+    """Whether a value is the number NaN."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _same_value_zero(first: JsValue, second: JsValue) -> bool:
@@ -166,7 +171,7 @@ def _same_value_zero(first: JsValue, second: JsValue) -> bool:
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
     if isinstance(first, plain) and isinstance(second, plain):
-        return first == second or (first != first and second != second)
+        return first == second or (is_nan(first) and is_nan(second))
     return first is second
 
 

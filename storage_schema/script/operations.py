@@ -35,7 +35,7 @@ def query_of(form: Json) -> Json:
 
 
 def issue(transaction: Transaction, op: Tagged) -> Request[Any] | None:
-    """Issue an op: its request, or None if it is done at once. Raises as the call does."""
+    """Issue an op: its request, None if it is done at once. Raises as the call does."""
     kind = op["op"]
     if kind == "abort":
         transaction.abort()

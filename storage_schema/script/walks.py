@@ -15,7 +15,7 @@ from storage_schema.transaction import Transaction
 MOST_VISITS: Final = 60
 
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 - an end, not an error
     """The walk ends here with this outcome."""
 
     def __init__(self, outcome: Tagged, *, lives_on: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Tagged JSON: JavaScript's values as JSON, the form that scripts and pictures are in."""
+"""Tagged JSON: JavaScript's values as JSON, the form of scripts and pictures."""
 
 from storage_schema.tagged.comparing import difference_of
 from storage_schema.tagged.reading import Json, Tagged, value_of

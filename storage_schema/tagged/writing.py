@@ -43,7 +43,7 @@ def _is_object(value: object) -> bool:
 
 
 def _names_in_order(own: dict[Any, Any]) -> list[Any]:
-    """Property names as JavaScript gives them: indexes first, then as they were made."""
+    """Property names as JavaScript gives them: indexes first, then as made."""
     indexes = [name for name in own if _index(name) is not None]
     return sorted(indexes, key=lambda name: _index(name) or 0) + [
         name for name in own if _index(name) is None
@@ -124,13 +124,13 @@ class _Writer:
                 return {"$": "map", "v": pairs, **label}
             case Set():
                 return {"$": "set", "v": [self.write(v) for v in value.items], **label}
-            case list():
-                return self._write_array(len(value), dict(enumerate(value)), label)
-            case Array():
-                return self._write_array(value.length, value.own, label)
+            case list() | Array():
+                return self._write_array(value, label)
         return self._write_plain(value, label)
 
-    def _write_array(self, length: int, own: dict[Any, Any], label: Tagged) -> Json:
+    def _write_array(self, value: list[object] | Array, label: Tagged) -> Json:
+        array = value if isinstance(value, Array) else _opened(value)
+        length, own = array.length, array.own
         names = _names_in_order(own)
         if names == list(range(length)) and not label:
             return [self.write(own[name]) for name in names]
@@ -155,3 +155,8 @@ def _number_form(value: float) -> Json:
     if value == 0 and math.copysign(1, value) < 0:
         return {"$": "num", "v": "-0"}
     return value
+
+
+def _opened(value: list[Any]) -> Array:
+    """A dense array in its general form."""
+    return Array(len(value), dict(enumerate(value)))
