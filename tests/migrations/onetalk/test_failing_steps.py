@@ -202,6 +202,29 @@ def test_an_upgrade_that_the_disk_has_no_room_for_changes_nothing(
     assert open_store(factory).version == 10
 
 
+@pytest.mark.parametrize("old", [6, 9])
+def test_a_browser_killed_in_mid_upgrade_leaves_the_old_version_whole(
+    factory: Factory, old: int
+) -> None:
+    """OT-11 to OT-15: what is on the disk is what was; the next start upgrades."""
+    survivors: list[Factory] = []
+
+    def change(connection: Connection, transaction: Transaction) -> None:
+        STEPS[-1].change(connection, transaction)
+        transaction.object_store(MESSAGES).clear()
+        survivors.append(factory.crash())
+
+    make(factory, old)
+    before = shape_of(factory)
+
+    with pytest.raises(AbortError):
+        open_store(factory, steps=(*STEPS[:-1], Step(9, 10, "", change)))
+
+    (survivor,) = survivors
+    assert difference(before, shape_of(survivor)) is None
+    assert open_store(survivor).version == 10
+
+
 def test_an_old_connection_that_stays_open_holds_the_upgrade_up(
     factory: Factory,
 ) -> None:
