@@ -14,6 +14,7 @@ from pathlib import Path
 
 from extension_harness.plugin import OWN_EXTENSION
 
+WORKER = "nothing.js"
 STEPS = "store/steps.js"
 VERSION = re.compile(r"(export const DATABASE_VERSION = )(\d+);")
 STEP = re.compile(r"\{\s*to:\s*(\d+),[^{}]*\},?")
@@ -41,8 +42,8 @@ def inert_build(folder: Path) -> Path:
     folder.mkdir()
     shutil.copy(OWN_EXTENSION / "manifest.json", folder)
     shutil.copytree(OWN_EXTENSION / "_locales", folder / "_locales")
-    _as_version(folder, "0.0.1", background={"service_worker": "nothing.js"})
-    (folder / "nothing.js").write_text("// Nothing.\n", "utf-8")
+    _as_version(folder, "0.0.1", background={"service_worker": WORKER})
+    (folder / WORKER).write_text("// Nothing.\n", "utf-8")
     return folder
 
 

@@ -7,6 +7,8 @@ place, and a real Chromium runs the upgrade.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from e2e.old_databases import OURS, TODAY, described
 from e2e.old_databases.model import build_in_model, model_dump
 from e2e.old_databases.shapes import BOOTSTRAPS, CARDS, FIVE, shape_of
 from e2e.upgrading import (
+    LAST_ERROR,
     Profile,
     check_configuration,
     check_kept,
@@ -22,9 +25,11 @@ from e2e.upgrading import (
     profile,
     without_records,
 )
+from e2e.workers import worker_status
 from extension_harness.launch.chromium import Chromium
+from extension_harness.plugin import OWN_EXTENSION
 from extension_harness.storage import DatabaseDump
-from migrations.onetalk import open_store
+from migrations.onetalk import StoreNewerError, open_store
 from storage_schema import Factory
 
 
@@ -107,6 +112,39 @@ def test_version_by_version_every_record_is_kept(
         seen = after
     check_shape(seen)
     check_configuration(old.storage)
+
+
+def test_an_older_build_touches_nothing_and_says_that_the_store_is_newer(
+    old: Profile, tmp_path: Path
+) -> None:
+    """OT-21, known bug 46: a build of version 9 on version 10, and back."""
+    old.give(described(9))
+    upgraded = old.update()
+    old.browser.update(old_build(tmp_path / "9", 9))
+    check_refused_as_newer(old)
+    assert old.dump() == upgraded
+    assert old.update() == upgraded
+    check_configuration(old.storage)
+
+
+def test_a_version_of_the_future_is_left_alone(old: Profile) -> None:
+    """OT-21, known bug 46: this build on version 11; in the model as in the browser."""
+    future = replace(described(9), version=11)
+    old.give(future)
+    before = old.dump()
+    old.browser.update(OWN_EXTENSION)
+    check_refused_as_newer(old)
+    assert old.dump() == before
+    with pytest.raises(StoreNewerError):
+        upgraded_in_model(future, 10)
+
+
+def check_refused_as_newer(old: Profile) -> None:
+    """The worker and the popup say it in words."""
+    fault = worker_status(old.browser)["lastFault"]
+    assert fault["code"] == "store_newer", fault
+    with old.browser.extension_page("pages/popup.html") as popup:
+        popup.wait_for(f"{LAST_ERROR}.includes('written by a newer version')")
 
 
 def upgraded_in_model(database: DatabaseDump, *versions: int) -> DatabaseDump:

@@ -46,6 +46,13 @@ class Profile:
         storage.set(CONFIGURATION)
         storage.build_database(database)
 
+    def rest(self) -> None:
+        """Stop the worker of the present build, with nothing left that wakes it."""
+        self.opened()  # its beginning is over: it sets no further alarm
+        with self.browser.extension_page() as page:
+            page.evaluate("chrome.alarms.clearAll()")
+        self.browser.worker.stop()
+
     def update(self, build: Path = OWN_EXTENSION) -> DatabaseDump:
         """Put a build in place; what the database is once it has opened it."""
         self.browser.update(build)

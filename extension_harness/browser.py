@@ -264,12 +264,7 @@ class Browser:
     def _take(self, extension: UnpackedExtension) -> None:
         """Look for this one from now on; its worker may have another script."""
         self.extension = extension
-        worker = Worker(self._connection, extension, self.timeline)
-        if worker.script_url == self.worker.script_url:
-            return
-        self.worker = worker
-        if self._devtools is not None:
-            worker.watch(self._devtools)
+        self.worker.follow(extension)
 
     def _connection(self) -> DevTools:
         if self._devtools is None:

@@ -50,9 +50,13 @@ class Worker:
     ) -> None:
         """Look at the worker through whatever connection is current."""
         self._devtools = devtools
-        self._extension = extension
         self._timeline = timeline
         self._trapped = False
+        self.follow(extension)
+
+    def follow(self, extension: UnpackedExtension) -> None:
+        """Be the worker of this build from now on; a trap that is set waits for it."""
+        self._extension = extension
         script = (extension.service_worker or "").lstrip("/").removeprefix("./")
         self.script_url = f"{extension.origin}/{script}"
 
