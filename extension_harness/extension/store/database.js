@@ -3,11 +3,19 @@
 // closed is opened again, also under a verb that is running. Failures are reported, never
 // replaced by memory.
 
-import { BrightError, StoreError } from "../shared/errors.js";
+import { StoreError } from "../shared/errors.js";
 import { Opening } from "./opening.js";
 
 /** How long the browser may take to open the store before that is worth saying. */
 const PATIENCE_MS = 10_000;
+
+/** What a transaction on a closed connection fails with, when it is to begin. */
+const CLOSED_BEFORE = ["InvalidStateError"];
+/**
+ * And what one ends with when the browser closes the connection under it, before it says
+ * so. A request that failed has names of its own, and so has a full disk.
+ */
+const CLOSED_UNDER = ["AbortError", "UnknownError"];
 
 /**
  * @template T
@@ -123,14 +131,14 @@ export class Database {
    * @param {"readonly" | "readwrite"} mode
    * @param {string[]} stores
    * @param {(transaction: IDBTransaction) => Promise<T>} body
-   * @returns {Promise<{value: T} | {closed: unknown}>} closed: by the browser, before the
-   *     end; why it did not come to its end
+   * @returns {Promise<{value: T} | {closed: unknown}>} closed: why the browser ended it, or
+   *     let it not begin
    */
   async #attempt(mode, stores, body) {
     const connection = await this.#connected();
     let isComplete = false;
-    /** @type {(thrown: unknown) => unknown} */
-    let causeOf = (thrown) => thrown;
+    /** @type {((thrown: unknown) => unknown) | null} */
+    let causeOf = null; // until it has begun
     try {
       const transaction = connection.transaction(stores, mode, optionsOf(mode));
       const completed = endOf(transaction).then(() => void (isComplete = true));
@@ -140,10 +148,10 @@ export class Database {
       await completed;
       return { value };
     } catch (thrown) {
-      const cause = await causeOf(thrown);
-      const isOurs = cause instanceof BrightError || isComplete;
-      if (isOurs || !isClosed(connection, stores)) throw failure(mode, cause);
-      this.#forget(connection);
+      const cause = causeOf === null ? thrown : await causeOf(thrown);
+      const signs = causeOf === null ? CLOSED_BEFORE : CLOSED_UNDER;
+      if (isComplete || !isNamed(cause, ...signs)) throw failure(mode, cause);
+      this.#lost(connection);
       return { closed: cause };
     }
   }
@@ -176,19 +184,25 @@ export class Database {
     this.#connection = connection;
     connection.onversionchange = ({ newVersion }) => {
       connection.close(); // at once: whoever asks for this waits for it
-      this.#forget(connection);
+      if (this.#connection !== connection) return;
+      this.#connection = null;
       this.#told({ kind: "closed", why: newVersion === null ? "deleted" : "newer" });
     };
-    connection.onclose = () => {
-      this.#forget(connection);
-      this.#told({ kind: "closed", why: "terminated" });
-    };
+    connection.onclose = () => this.#lost(connection);
     this.#told({ kind: "opened" });
   }
 
-  /** @param {IDBDatabase} connection which may be another than the present one by now */
-  #forget(connection) {
-    if (this.#connection === connection) this.#connection = null;
+  /**
+   * The browser closes a connection: a verb may see it before the event comes, and after
+   * it. It is said once.
+   *
+   * @param {IDBDatabase} connection
+   */
+  #lost(connection) {
+    if (this.#connection !== connection) return;
+    this.#connection = null;
+    connection.close();
+    this.#told({ kind: "closed", why: "terminated" });
   }
 }
 
@@ -205,7 +219,8 @@ function optionsOf(mode) {
 function endOf(transaction) {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
-    transaction.onabort = () => reject(transaction.error ?? new Error("aborted"));
+    transaction.onabort = () =>
+      reject(transaction.error ?? new DOMException("It was aborted.", "AbortError"));
   });
 }
 
@@ -229,16 +244,11 @@ async function abortCause(transaction, completed, thrown) {
 }
 
 /**
- * @param {IDBDatabase} connection
- * @param {string[]} stores
+ * @param {unknown} error
+ * @param {...string} names
  */
-function isClosed(connection, stores) {
-  try {
-    connection.transaction(stores, "readonly").abort();
-    return false;
-  } catch (cause) {
-    return cause instanceof DOMException && cause.name === "InvalidStateError";
-  }
+function isNamed(error, ...names) {
+  return error instanceof DOMException && names.includes(error.name);
 }
 
 /**
@@ -247,8 +257,7 @@ function isClosed(connection, stores) {
  */
 function failure(mode, cause) {
   if (cause instanceof StoreError) return cause;
-  const name = cause instanceof DOMException ? cause.name : "";
-  if (name === "QuotaExceededError") {
+  if (isNamed(cause, "QuotaExceededError")) {
     return new StoreError(
       "store_full",
       "The browser's disk quota is used up: the last observations were not recorded. Free disk space; they are taken again.",

@@ -5,6 +5,11 @@
 import { StoreError } from "../shared/errors.js";
 import { DATABASE_NAME, DATABASE_VERSION, upgrade } from "./steps.js";
 
+/** An opening that meets a store which is just being closed or cleared: so often again. */
+const MAX_AGAIN = 6;
+/** First wait before that; it doubles. */
+const AGAIN_MS = 20;
+
 /**
  * @typedef {object} Timer
  * @property {(callback: () => void, delayMs: number) => number} after
@@ -38,7 +43,9 @@ export class Opening {
     this.#refused = new Promise((_, reject) => (this.#refuse = reject));
     this.#refused.catch(() => {}); // nobody may be waiting
     const patience = timer.after(() => this.#hold(waiting()), patienceMs);
-    this.connection = this.#ask(factory).finally(() => timer.cancel(patience));
+    this.connection = this.#answer(factory, timer).finally(() =>
+      timer.cancel(patience),
+    );
     this.connection.catch(() => {});
   }
 
@@ -58,6 +65,24 @@ export class Opening {
     this.#holdUp = error;
     this.#refuse(error);
     this.#held(error);
+  }
+
+  /**
+   * @param {IDBFactory} factory
+   * @param {Timer} timer
+   * @returns {Promise<IDBDatabase>}
+   */
+  async #answer(factory, timer) {
+    for (let again = 0; ; again += 1) {
+      try {
+        return await this.#ask(factory);
+      } catch (error) {
+        if (again >= MAX_AGAIN || !isPassing(error)) throw error;
+      }
+      await new Promise((resolve) =>
+        timer.after(() => resolve(undefined), AGAIN_MS * 2 ** again),
+      );
+    }
   }
 
   /**
@@ -90,6 +115,17 @@ export class Opening {
       request.onsuccess = () => resolve(request.result);
     });
   }
+}
+
+/**
+ * Whether an opening failed only because the browser was closing the store: then it gives
+ * up the request without a word of its own.
+ *
+ * @param {unknown} error
+ */
+function isPassing(error) {
+  const cause = error instanceof StoreError ? error.cause : null;
+  return cause instanceof DOMException && cause.name === "AbortError";
 }
 
 function blocked() {
