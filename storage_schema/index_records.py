@@ -77,14 +77,13 @@ class IndexRecords:
     def _several(self, value: JsValue) -> list[bytes]:
         """The algorithm "Convert a value to a multiEntry key": each valid member once.
 
-        An array with a hole gives nothing at all, as in Chromium.
+        An array that has a hole or contains itself gives nothing at all, as in
+        Chromium, and neither does one that has such an array somewhere in it.
         """
         found = evaluate(value, self.key_path) if isinstance(self.key_path, str) else 0
-        if isinstance(found, Missing):
+        if isinstance(found, Missing) or _is_broken(found, ()):
             return []
         if isinstance(found, Array):
-            if any(index not in found.own for index in range(found.length)):
-                return []
             found = [found.own[index] for index in range(found.length)]
         if not isinstance(found, list):
             key = encode_valid(found)
@@ -131,3 +130,22 @@ class IndexRecords:
     def restore(self, kept: tuple[Ordered, dict[bytes, Entries]]) -> None:
         """Undo ``empty``."""
         self.entries, self.owned = kept
+
+
+def _is_broken(value: JsValue, around: tuple[int, ...]) -> bool:
+    """Whether an array, or one inside it, has a hole or contains itself."""
+    if not isinstance(value, list | Array):
+        return False
+    if id(value) in around:
+        return True
+    if isinstance(value, Array):
+        if any(index not in value.own for index in range(value.length)):
+            return True
+        members = [value.own[index] for index in range(value.length)]
+    else:
+        members = value
+    inside = (*around, id(value))
+    return any(
+        isinstance(member, list | Array) and _is_broken(member, inside)
+        for member in members
+    )

@@ -15,7 +15,6 @@ from typing import Any
 
 from extension_harness.browser import Browser
 from extension_harness.differential.forms import History, Outcome, Script, settled
-from extension_harness.tab import Page
 
 PARTS = {
     "taggedValues": "tagged_values.js",
@@ -47,7 +46,7 @@ class BrowserSide:
         self._page.close()
 
     def run_scripts(self, scripts: Sequence[Script]) -> list[Outcome]:
-        """What Chromium gives for each; ``{"error": …}`` for a script it cannot read."""
+        """What Chromium gives for each; ``{"error": …}`` where it cannot be run."""
         return self._run("opScripts", list(scripts))
 
     def run_histories(self, histories: Sequence[History]) -> list[Outcome]:

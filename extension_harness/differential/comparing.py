@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from extension_harness.differential.forms import Value
+
 SHOWN = 300
 """Characters of a value that a message shows."""
 ABSENT = "(absent)"
@@ -50,8 +52,8 @@ def first_difference(browser: object, model: object) -> Difference | None:
 
 def _differences(
     path: tuple[str | int, ...],
-    browser: Any,
-    model: Any,  # noqa: ANN401 - JSON
+    browser: Value,
+    model: Value,
 ) -> Iterator[Difference]:
     if isinstance(browser, dict) and isinstance(model, dict):
         browser, model = _plain(browser), _plain(model)

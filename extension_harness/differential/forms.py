@@ -35,7 +35,7 @@ def date(ms: float | str) -> Value:
 
 def binary(digits: str, view: str | None = None, pad: int = 0) -> Value:
     """An ArrayBuffer or a view of these bytes, ``pad`` others around them."""
-    made = {"$": "bin", "v": digits}
+    made: Value = {"$": "bin", "v": digits}
     if view is not None:
         made |= {"t": view}
         if pad:
@@ -65,7 +65,7 @@ def with_dumps(script: Sequence[Step]) -> Script:
 
 
 def settled(outcome: Outcome) -> Outcome:
-    """A history's outcome with null where a verb gave undefined: Python has one None."""
+    """A history's outcome with null where a verb gave undefined: Python has None."""
     if "steps" not in outcome:
         return outcome
     steps = [step | {"outcome": _nulled(step["outcome"])} for step in outcome["steps"]]

@@ -148,9 +148,14 @@ class _Old:
             return {"pending": pending, "lastUploadedFingerprint": None, **marks}
         if store == CHECKPOINTS:
             return {
-                **{"phase": "completed", "syncMode": "full", "anchorState": "none"},
-                **{"historyComplete": True, "pages": 3, "completionSent": True},
-                **{"latestCandidateKey": None, "latestMessageAtMs": None},
+                "phase": "completed",
+                "syncMode": "full",
+                "anchorState": "none",
+                "historyComplete": True,
+                "pages": 3,
+                "completionSent": True,
+                "latestCandidateKey": None,
+                "latestMessageAtMs": None,
             }
         return {"latestMessageAtMs": 9, "listedAtMs": 5}
 

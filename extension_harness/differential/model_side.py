@@ -11,6 +11,7 @@ from extension_harness.differential.forms import (
     Outcome,
     Script,
     Step,
+    Value,
     settled,
 )
 from migrations.onetalk import open_store
@@ -83,7 +84,7 @@ def _begin(factory: Factory, start: Step) -> Outcome:
 
 
 def _update_checkpoint(
-    connection: Connection, account: str, conversation: str, fields: Any
+    connection: Connection, account: str, conversation: str, fields: Value
 ) -> object:
     return onetalk.update_checkpoint(
         connection,

@@ -130,7 +130,7 @@ class Operations:
             self.values.usual() for _ in path[: self._draw.randint(1, len(path) - 1)]
         ]
         low = self._draw.choice(([], [num("-Infinity")]))
-        high = self._draw.choice(([], num("Infinity"), "\uffff", [[]]))
+        high: Value = self._draw.choice(([], num("Infinity"), "\uffff", [[]]))
         return {"bound": [head + low, [*head, high]]}
 
     def any(self, stores: Stores, name: str, *, writable: bool) -> Op:

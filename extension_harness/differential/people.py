@@ -46,7 +46,7 @@ class Told:
 
 
 class People:
-    """Two accounts, whose conversations have the same names, and their messages' ids."""
+    """Two accounts, whose conversations have the same names, and message ids."""
 
     def __init__(self, draw: random.Random) -> None:
         """Choose the ids of one history."""

@@ -85,7 +85,7 @@ class _Maker:
         if at < 0.4:
             return {"do": "cmp", "keys": self._draw.sample(pool, 7)}
         if at < 0.8:
-            step = {"do": "range", "query": self._operations.range(self._path())}
+            step: Step = {"do": "range", "query": self._operations.range(self._path())}
             if "key" in step["query"]:
                 step["query"] = {"only": step["query"]["key"]}
             return step | {"includes": self._draw.sample(pool, 5)}
@@ -102,8 +102,8 @@ class _Maker:
         self._stores.clear()
         ops = [self._schemas.create_store() for _ in range(self._draw.randint(1, 2))]
         for name in sorted(self._stores):
-            for _ in range(self._draw.randint(0, 3)):
-                ops.append(self._schemas.create_index(name))
+            wanted = self._draw.randint(0, 3)
+            ops += [self._schemas.create_index(name) for _ in range(wanted)]
         for _ in range(self._draw.randint(3, 10) if self._stores else 0):
             name = self._draw.choice(sorted(self._stores))
             ops.append(

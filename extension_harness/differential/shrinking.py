@@ -1,9 +1,9 @@
 """Shorter and shorter: what still fails of a failing script, with nothing more in it.
 
 A reduction takes something away: list entries, first in large pieces, then optional
-members, then whole values for small ones. It does not know what a script means, but which
-members must stay; whether a reduction still fails is asked of both sides, several at a
-time, because a browser answers many as fast as one.
+members, then whole values for small ones. It does not know what a script means, but
+which members must stay; whether a reduction still fails is asked of both sides, several
+at a time, because a browser answers many as fast as one.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def size(case: Case) -> int:
 
 
 def reductions(case: Case) -> Iterator[Case]:
-    """Every case with one thing less, the largest pieces first; ``case`` is not changed."""
-    lists = sorted(_lists(case), key=lambda path: len(path))
+    """Every case with one thing less, the largest pieces first; makes new cases."""
+    lists = sorted(_lists(case), key=len)
     for path in lists:
         yield from _shorter(case, path)
     yield from _without_members(case)

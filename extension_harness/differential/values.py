@@ -42,8 +42,8 @@ ODD_KEYS: Sequence[Value] = (
 )
 """Valid keys of every kind, the ends of each kind among them. Not -0: see BEYOND."""
 BEYOND: Sequence[Value] = (num("-0"), [num("-0")], [1, [num("-0")]])
-"""Keys compared, never stored: whether Chromium finds a stored -0 by 0 depends on whether
-its files were compacted since, so one script has two outcomes."""
+"""Keys compared, never stored: whether Chromium finds a stored -0 by 0 depends on
+whether its files were compacted since, so one script has two outcomes."""
 BAD_KEYS: Sequence[Value] = (
     *(num("NaN"), None, True, False, {"x": 1}, [None], [num("NaN")], [1, UNDEFINED]),
     *(date("NaN"), {"$": "bigint", "v": "1"}, UNDEFINED, {"$": "regexp", "v": "a"}),
