@@ -80,8 +80,8 @@ class Connection:
         ``InvalidAccessError`` for none at all.
         """
         mode = "readonly" if mode is UNDEFINED else mode
-        if mode not in ("readonly", "readwrite"):
-            raise JsTypeError(f"{mode!r} is no mode: use readonly or readwrite")
+        if mode not in ("readonly", "readwrite", "versionchange"):
+            raise _no_mode(mode)
         if not self.is_open:
             raise InvalidStateError(
                 f"the connection to {self.name!r} is closed: reopen"
@@ -96,6 +96,8 @@ class Connection:
             scope[name] = records
         if not scope:
             raise InvalidAccessError("a transaction needs an object store")
+        if mode == "versionchange":
+            raise _no_mode(mode)
         return self.begin(scope, mode)
 
     def begin(self, scope: dict[str, StoreRecords], mode: Mode) -> Transaction:
@@ -177,6 +179,10 @@ class Connection:
             raise InvalidStateError("the schema changes in an upgrade only")
         tx.check_active()
         return tx
+
+
+def _no_mode(mode: object) -> JsTypeError:
+    return JsTypeError(f"{mode!r} is no mode: use readonly or readwrite")
 
 
 def _names_in(stores: object) -> list[str]:

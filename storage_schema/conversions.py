@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from decimal import Decimal
 from typing import Final
 
@@ -25,6 +26,19 @@ from storage_schema.values import (
 _SPACE: Final = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
+_ELEMENTS: Final = {
+    "Int8Array": "<b",
+    "Uint8Array": "<B",
+    "Uint8ClampedArray": "<B",
+    "Int16Array": "<h",
+    "Uint16Array": "<H",
+    "Int32Array": "<i",
+    "Uint32Array": "<I",
+    "Float32Array": "<f",
+    "Float64Array": "<d",
+    "BigInt64Array": "<q",
+    "BigUint64Array": "<Q",
+}
 _DECIMAL: Final = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?)")
 _RADIX: Final = re.compile(r"0([xX])([0-9a-fA-F]+)|0([oO])([0-7]+)|0([bB])([01]+)")
 MAX_SAFE: Final = 2**53 - 1
@@ -60,6 +74,12 @@ def sequence_of(value: object) -> list[object] | None:
             return [value.own.get(index, UNDEFINED) for index in range(value.length)]
         case Set():
             return list(value.items)
+        case Map():
+            return [list(entry) for entry in value.entries]
+        case Boxed(value=str(text)):
+            return list(text)
+        case Binary(view=str(view)) if view in _ELEMENTS:
+            return [item for (item,) in struct.iter_unpack(_ELEMENTS[view], value.data)]
     return None
 
 
@@ -73,8 +93,8 @@ def _object_text(value: object) -> str:
             return str(value.value)
         case Date():
             return "Invalid Date" if not value.is_valid else f"Date {value.ms}"
-        case Binary(view=view) if view not in (None, "DataView"):
-            return ",".join(map(str, value.data))
+        case Binary(view=str(view)) if view in _ELEMENTS:
+            return ",".join(map(to_text, sequence_of(value) or []))
         case Binary():
             return f"[object {value.view or 'ArrayBuffer'}]"
         case Map() | Set():

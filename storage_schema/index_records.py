@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from storage_schema.key_paths import KeyPath, Missing, compiled, evaluate
-from storage_schema.keys import BEHIND, encode_valid
+from storage_schema.keys import ARRAY, BEHIND, encode_valid, is_broken
 from storage_schema.ordered import Ordered
 from storage_schema.values import Array, JsValue
 
@@ -47,6 +47,7 @@ class IndexRecords:
         "entries",
         "extract",
         "is_deleted",
+        "is_store_key",
         "key_path",
         "multi_entry",
         "name",
@@ -62,12 +63,18 @@ class IndexRecords:
         self.unique = unique
         self.multi_entry = multi_entry
         self.is_deleted = False
+        self.is_store_key = False  # the path of a store that makes keys
         self.extract = compiled(key_path)
         self.entries = Ordered()
         self.owned: dict[bytes, Entries] = {}
 
     def entries_for(self, value: JsValue, primary: bytes) -> Entries:
-        """The entries that a value gives under a primary key."""
+        """The entries that a value gives under a primary key.
+
+        A made key counts also where the value could not hold it (a Date, a Map).
+        """
+        if self.is_store_key and primary[0] != ARRAY:
+            return (entry_of(primary, primary),)
         if self.multi_entry:
             keys = self._several(value)
             return tuple(entry_of(key, primary) for key in keys)
@@ -81,7 +88,7 @@ class IndexRecords:
         Chromium, and neither does one that has such an array somewhere in it.
         """
         found = evaluate(value, self.key_path) if isinstance(self.key_path, str) else 0
-        if isinstance(found, Missing) or _is_broken(found, ()):
+        if isinstance(found, Missing) or is_broken(found):
             return []
         if isinstance(found, Array):
             found = [found.own[index] for index in range(found.length)]
@@ -130,22 +137,3 @@ class IndexRecords:
     def restore(self, kept: tuple[Ordered, dict[bytes, Entries]]) -> None:
         """Undo ``empty``."""
         self.entries, self.owned = kept
-
-
-def _is_broken(value: JsValue, around: tuple[int, ...]) -> bool:
-    """Whether an array, or one inside it, has a hole or contains itself."""
-    if not isinstance(value, list | Array):
-        return False
-    if id(value) in around:
-        return True
-    if isinstance(value, Array):
-        if any(index not in value.own for index in range(value.length)):
-            return True
-        members = [value.own[index] for index in range(value.length)]
-    else:
-        members = value
-    inside = (*around, id(value))
-    return any(
-        isinstance(member, list | Array) and _is_broken(member, inside)
-        for member in members
-    )

@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import Final
+from typing import Final, cast
 
 from storage_schema.errors import DataError
-from storage_schema.values import Array, Binary, Date, code_units
+from storage_schema.values import Array, Binary, Date, JsValue, code_units
 
 BEHIND: Final = b"\xff"
 """Added to an encoding: the point just behind it."""
@@ -65,6 +65,44 @@ def compare(first: object, second: object) -> int:
     """``indexedDB.cmp``: -1, 0 or 1; raises ``DataError`` for an invalid key."""
     a, b = encode(first), encode(second)
     return (a > b) - (a < b)
+
+
+def plain_key(value: object) -> JsValue:
+    """A valid key as it is given back: arrays without extras, views as ArrayBuffers.
+
+    Zero keeps its sign.
+    """
+    root: list[JsValue] = []
+    pending: list[tuple[list[object], list[JsValue]]] = [([value], root)]
+    while pending:
+        members, target = pending.pop()
+        for member in members:
+            if isinstance(member, (list, Array)):
+                inner: list[JsValue] = []
+                target.append(inner)
+                pending.append((list(_members(member) or ()), inner))
+            elif isinstance(member, Binary):
+                target.append(Binary(member.data))
+            else:
+                target.append(cast("JsValue", member))
+    return root[0]
+
+
+def is_broken(value: object) -> bool:
+    """Whether an array, or one inside it, has a hole, contains itself or is too deep."""
+    open_arrays: list[tuple[int, Iterator[object]]] = [(0, iter([value]))]
+    while open_arrays:
+        for member in open_arrays[-1][1]:
+            if isinstance(member, (list, Array)):
+                inner = _members(member)
+                on_the_way = any(id(member) == known for known, _ in open_arrays)
+                if inner is None or on_the_way or len(open_arrays) > DEPTH_LIMIT:
+                    return True
+                open_arrays.append((id(member), inner))
+                break
+        else:
+            open_arrays.pop()
+    return False
 
 
 def _shown(value: object) -> str:

@@ -18,9 +18,16 @@ from storage_schema.errors import (
 from storage_schema.index import Index
 from storage_schema.index_records import IndexRecords
 from storage_schema.key_decoding import decode
-from storage_schema.key_paths import KeyPath, can_inject, extract, inject, parse
+from storage_schema.key_paths import (
+    KeyPath,
+    can_inject,
+    evaluate,
+    extract,
+    inject,
+    parse,
+)
 from storage_schema.key_ranges import Span, query_for
-from storage_schema.keys import STRING, encode
+from storage_schema.keys import ARRAY, BINARY, encode, plain_key
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
 from storage_schema.requests import KeyRequest, Request
@@ -169,6 +176,7 @@ class ObjectStore(Source):
         if several and isinstance(path, tuple):
             raise InvalidAccessError("a multi-entry index takes one key path")
         index = IndexRecords(text, path, unique=is_truthy(unique), multi_entry=several)
+        index.is_store_key = self.auto_increment and path == records.key_path
         tx = self.transaction
         records.indexes[text] = index
         tx.undo.append((records.indexes.pop, text))
@@ -251,9 +259,9 @@ class ObjectStore(Source):
         path = self._records.key_path
         if self._records.generator is None or not isinstance(path, str):
             return stored
-        if key[0] == STRING:
+        if key[0] not in (BINARY, ARRAY):
             return stored
-        return _injected(stored, path, cast("JsValue", decode(key)))
+        return _injected(stored, path, plain_key(evaluate(stored[0], path)))
 
     def _queue_put(
         self, key: bytes | None, stored: Stored, work: Storing

@@ -170,7 +170,8 @@ class Source(ABC):
         direction: object = "next"
         if isinstance(query, _NO_KEYS):
             options = query if isinstance(query, dict) else {}
-            direction = options.get("direction", "next")
+            direction = options.get("direction", UNDEFINED)
+            direction = "next" if direction is UNDEFINED else direction
             query, count = options.get("query"), options.get("count")
         limit = None
         if count is not None and count is not UNDEFINED:

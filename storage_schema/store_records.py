@@ -114,10 +114,10 @@ class StoreRecords:
 
     def fill(self, index: IndexRecords, undo: UndoLog) -> None:
         """Fill a new index with what is stored; raises ``ConstraintError``."""
-        if self.is_deleted:  # as in Chromium: the failure would go with the store
-            return
         entries: list[bytes] = []
-        for key, (value, _) in self.records.items():
+        # As in Chromium, a store deleted by now is not read, so nothing can fail.
+        records = {} if self.is_deleted else self.records
+        for key, (value, _) in records.items():
             found = index.entries_for(value, key)
             if found:
                 index.owned[key] = found

@@ -101,7 +101,8 @@ class Map:
     entries: list[tuple[JsValue, JsValue]] = field(default_factory=list)
 
     def set(self, key: JsValue, value: JsValue) -> None:
-        """Set an entry; an equal key keeps its place."""
+        """Set an entry; an equal key keeps its place, -0 becomes 0."""
+        key = _without_sign(key)
         for place, (known, _) in enumerate(self.entries):
             if _same_value_zero(known, key):
                 self.entries[place] = (known, value)
@@ -116,7 +117,8 @@ class Set:
     items: list[JsValue] = field(default_factory=list)
 
     def add(self, value: JsValue) -> None:
-        """Add a member unless an equal one is there."""
+        """Add a member unless an equal one is there; -0 becomes 0."""
+        value = _without_sign(value)
         if not any(_same_value_zero(known, value) for known in self.items):
             self.items.append(value)
 
@@ -158,6 +160,10 @@ JsValue: TypeAlias = (
 
 JsKey: TypeAlias = int | float | str | Date | Binary | list["JsKey"]
 """A valid key as the store gives it back."""
+
+
+def _without_sign(value: JsValue) -> JsValue:
+    return 0 if type(value) is float and value == 0 else value
 
 
 def is_nan(value: object) -> bool:

@@ -98,6 +98,19 @@ def _binary(form: Tagged) -> Binary:
     return Binary(bytes.fromhex(form["v"]), None if view == "ArrayBuffer" else view)
 
 
+def _regexp(form: Tagged) -> RegExp:
+    """``source`` and ``flags`` as JavaScript gives them back."""
+    source, in_class, escaped = "", False, False
+    for char in form["v"]:
+        if char == "/" and not in_class and not escaped:
+            source += "\\"
+        if not escaped:
+            in_class = char == "[" or (in_class and char != "]")
+        escaped = char == "\\" and not escaped
+        source += _LINE_ENDS.get(char, char)
+    return RegExp(source or "(?:)", "".join(sorted(form.get("f", ""))))
+
+
 def _nested(form: Tagged) -> object:
     made = value_of(form["v"])
     for _ in range(form["n"]):
@@ -105,6 +118,12 @@ def _nested(form: Tagged) -> object:
     return made
 
 
+_LINE_ENDS: Final = {
+    "\n": "\\n",
+    "\r": "\\r",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 _SIMPLE: Final[dict[str, Callable[[Tagged], object]]] = {
     "undefined": lambda _: UNDEFINED,
     "num": _number,
@@ -113,7 +132,7 @@ _SIMPLE: Final[dict[str, Callable[[Tagged], object]]] = {
     "repeat": lambda form: form["v"] * form["n"],
     "date": _date,
     "bin": _binary,
-    "regexp": lambda form: RegExp(form["v"], form.get("f", "")),
+    "regexp": _regexp,
     "box": lambda form: Boxed(value_of(form["v"])),
     "nest": _nested,
     "function": lambda _: Function(),
