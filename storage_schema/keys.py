@@ -89,7 +89,7 @@ def plain_key(value: object) -> JsValue:
 
 
 def is_broken(value: object) -> bool:
-    """Whether an array, or one inside it, has a hole, contains itself or is too deep."""
+    """Whether an array, or one in it, has a hole, contains itself or is too deep."""
     open_arrays: list[tuple[int, Iterator[object]]] = [(0, iter([value]))]
     while open_arrays:
         for member in open_arrays[-1][1]:

@@ -30,7 +30,7 @@ from storage_schema.key_ranges import Span, query_for
 from storage_schema.keys import ARRAY, BINARY, encode, plain_key
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
-from storage_schema.requests import KeyRequest, Request
+from storage_schema.requests import KeyRequest, Request, SchemaRequest
 from storage_schema.source import Source
 from storage_schema.store_records import StoreRecords, UndoLog
 from storage_schema.values import UNDEFINED, JsKey, JsValue, Undefined
@@ -181,7 +181,7 @@ class ObjectStore(Source):
         records.indexes[text] = index
         tx.undo.append((records.indexes.pop, text))
         tx.undo.append((setattr, index, "is_deleted", True))
-        tx.add(Request(tx, records.fill, index, tx.undo))
+        tx.add(SchemaRequest(tx, records.fill, index, tx.undo))
         return self.index(text)
 
     def delete_index(self, name: object) -> None:
@@ -194,7 +194,7 @@ class ObjectStore(Source):
         index.is_deleted = True
         tx.undo.append((records.indexes.__setitem__, text, index))
         tx.undo.append((setattr, index, "is_deleted", False))
-        tx.add(Request(tx, records.drop, index, tx.undo))
+        tx.add(SchemaRequest(tx, records.drop, index, tx.undo))
 
     def check_writable(self) -> None:
         """Raises unless writes may be made here. For the model alone."""

@@ -88,6 +88,18 @@ class Request(Generic[T]):
         return self._value
 
 
+class SchemaRequest(Request[None]):
+    """A request that nobody holds: filling or dropping an index."""
+
+    __slots__ = ()
+
+
+class BulkRequest(Request[T]):
+    """A ``get_all`` or ``get_all_keys``."""
+
+    __slots__ = ()
+
+
 class KeyRequest(Request[JsKey]):
     """A request that gives a key; its work gives the encoded one."""
 

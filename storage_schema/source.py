@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from storage_schema.conversions import enforce_range, to_text
 from storage_schema.cursor import DIRECTIONS, Cursor
@@ -16,7 +16,7 @@ from storage_schema.key_decoding import decode
 from storage_schema.key_ranges import Query, query_for
 from storage_schema.ordered import Ordered
 from storage_schema.reads import Read
-from storage_schema.requests import Request
+from storage_schema.requests import BulkRequest, Request
 from storage_schema.store_records import StoreRecords
 from storage_schema.values import (
     UNDEFINED,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from storage_schema.object_store import ObjectStore
     from storage_schema.transaction import Transaction
 
+T = TypeVar("T")
 _MOST: Final = 2**32 - 1
 _NO_KEYS: Final = (dict, Map, Set, RegExp, Boxed, Function)
 
@@ -99,18 +100,20 @@ class Source(ABC):
         """The primary key of the first match, or UNDEFINED."""
         return self._read(self._get_key, self._asked(query, required=True))
 
-    def get_all(self, query: object = None, count: object = None) -> Request[list[Any]]:
+    def get_all(
+        self, query: object = None, count: object = None
+    ) -> Request[list[JsValue]]:
         """The matching values in order, at most ``count``; 0 or None: no limit.
 
         A plain object in place of a key is read as ``{query, count, direction}``.
         """
-        return self._read(self._get_all, self._selection(query, count))
+        return self._read_all(self._get_all, self._selection(query, count))
 
     def get_all_keys(
         self, query: object = None, count: object = None
     ) -> Request[list[JsKey]]:
         """The primary keys of the matching records; see ``get_all``."""
-        return self._read(self._get_all_keys, self._selection(query, count))
+        return self._read_all(self._get_all_keys, self._selection(query, count))
 
     def count(self, query: object = None) -> Request[int]:
         """How many entries match."""
@@ -154,6 +157,13 @@ class Source(ABC):
 
     def _read(self, work: Callable[..., object], *arguments: object) -> Request[Any]:
         request: Request[Any] = Request(self.transaction, work, *arguments)
+        self.transaction.add(request)
+        return request
+
+    def _read_all(
+        self, work: Callable[[_Selection], list[T]], selection: _Selection
+    ) -> Request[list[T]]:
+        request = BulkRequest(self.transaction, work, selection)
         self.transaction.add(request)
         return request
 

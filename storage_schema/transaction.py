@@ -21,7 +21,7 @@ from storage_schema.errors import (
     UnknownError,
 )
 from storage_schema.object_store import ObjectStore
-from storage_schema.requests import Request
+from storage_schema.requests import BulkRequest, Request, SchemaRequest
 from storage_schema.store_records import StoreRecords, UndoLog
 
 if TYPE_CHECKING:
@@ -173,7 +173,23 @@ class Transaction:
             if self._failure is None:
                 self._failure = error if not request.is_prevented else _after_commit()
         elif not request.is_prevented:
+            if isinstance(request, SchemaRequest):
+                error = self._error_for_bulk_read() or error
             self.end_with(error)
+
+    def _error_for_bulk_read(self) -> DomError | None:
+        """As in Chromium: a bulk read behind an index that fails hears another error.
+
+        It hears it first, too: that becomes the transaction's own.
+        """
+        following = (r for r in self._queue if not isinstance(r, SchemaRequest))
+        read = next(following, None)
+        if not isinstance(read, BulkRequest):
+            return None
+        error = InvalidStateError("an index before this read could not be filled")
+        read.fail(error)
+        self._queue.remove(read)
+        return error
 
     def _start(self) -> None:
         if not self._started:
