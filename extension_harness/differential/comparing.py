@@ -56,7 +56,7 @@ def _differences(
     model: Value,
 ) -> Iterator[Difference]:
     if isinstance(browser, dict) and isinstance(model, dict):
-        browser, model = _plain(browser), _plain(model)
+        browser, model = _comparable(browser, model)
         for name in (*browser, *(name for name in model if name not in browser)):
             yield from _differences(
                 (*path, name), browser.get(name, ABSENT), model.get(name, ABSENT)
@@ -73,14 +73,20 @@ def _differences(
         yield Difference(path, browser, model)
 
 
-def _plain(members: dict[str, Any]) -> dict[str, Any]:
-    """Pairs of a tagged object by name; without a generator's key that is not known."""
-    if members.get("$") == "obj":
-        pairs = {json.dumps(name): value for name, value in members["v"]}
-        return {**members, "v": pairs}
-    if "autoIncrement" in members and members.get("next", ABSENT) is None:
-        return {name: value for name, value in members.items() if name != "next"}
-    return members
+def _comparable(
+    browser: dict[str, Any], model: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Pairs of tagged objects by name; a generator's next key only if it is known."""
+    if "autoIncrement" in browser and browser.get("next", ABSENT) is None:
+        browser = {name: browser[name] for name in browser if name != "next"}
+        model = {name: model[name] for name in model if name != "next"}
+    return _by_name(browser), _by_name(model)
+
+
+def _by_name(members: dict[str, Any]) -> dict[str, Any]:
+    if members.get("$") != "obj":
+        return members
+    return {**members, "v": {json.dumps(name): value for name, value in members["v"]}}
 
 
 def _same(left: object, right: object) -> bool:

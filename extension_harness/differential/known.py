@@ -11,10 +11,11 @@ A TOML file of ``[[difference]]`` tables::
     model = '"ConstraintError"'
 
 A found difference is this one if its shortened script has an object that fits each
-pattern in ``contains`` (its members fit those of the pattern; of a list, one has to fit),
-and if the first difference lies in ``place``, with ``browser`` and ``model`` there. Only what has been made short is judged: there, every operation is
-needed for the difference. An entry whose own script does not differ any more, or does
-so otherwise than it says, is stale, and that is a failure.
+pattern in ``contains`` (its members fit those of the pattern; of a list, one has to
+fit), and if the first difference lies in ``place``, with ``browser`` and ``model``
+there. Only what has been made short is judged: there, every operation is needed for the
+difference. An entry whose own script does not differ any more, or does so otherwise
+than it says, is stale, and that is a failure.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from extension_harness.differential.comparing import Difference, first_differenc
 from extension_harness.differential.forms import Script
 from extension_harness.differential.sides import Sides
 from extension_harness.errors import HarnessError
-
 
 Pattern: TypeAlias = Any
 """JSON: an object, a list of alternatives, or a plain value."""

@@ -75,7 +75,7 @@ def test_shrinking_ends_after_the_rounds_that_it_is_given() -> None:
     def fails(cases: Sequence[Any]) -> list[bool]:
         nonlocal asked
         asked += 1
-        return [True for _ in cases]
+        return [False for _ in cases]
 
     shrink(scripts.generate(3), fails, rounds=2)
     assert asked == 2
