@@ -55,6 +55,7 @@ def running_rig(
     *,
     extension: Path = OWN_EXTENSION,
     headless: bool = True,
+    updatable: bool = False,
     **settings: object,
 ) -> Iterator[Rig]:
     """A rig as the ``rig`` fixture makes it, for as long as the block runs."""
@@ -75,6 +76,7 @@ def running_rig(
                     headless=headless, host_rules=page.host_rules, spki=page.spki
                 ),
                 timeline=timeline,
+                updatable=updatable,
             )
         )
         rig = Rig(

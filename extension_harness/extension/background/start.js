@@ -9,6 +9,7 @@ import { Database } from "../store/database.js";
 import { reoffer } from "../store/deliveries.js";
 import { DATABASE_VERSION } from "../store/steps.js";
 import { Claims } from "./claims.js";
+import { CLOCK } from "./clock.js";
 import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
 import { Faults } from "./faults.js";
@@ -24,13 +25,6 @@ import { Uplink } from "./uplink.js";
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
 /** @typedef {import("../shared/frames.js").Incoming} Incoming */
 /** @typedef {import("./configuration.js").Stored} Stored */
-
-/** @type {import("./connection.js").Clock} */
-const CLOCK = {
-  now: () => Date.now(),
-  after: (callback, delayMs) => /** @type {any} */ (setTimeout(callback, delayMs)),
-  cancel: (timer) => clearTimeout(timer),
-};
 
 export class Background {
   bootId = crypto.randomUUID();
@@ -52,7 +46,12 @@ export class Background {
       faults: this.#faults,
       changed: () => this.#showBadge(),
       relist: () => this.#pages.all.forEach((page) => this.#sync.relist(page)),
-      resume: () => this.alarm(),
+      resume: () => {
+        // A welcome that came while the store was held up was not settled: nothing is sent.
+        const { welcome } = this.#connection;
+        if (welcome) this.#guard(this.#online(welcome));
+        this.alarm();
+      },
     }),
   );
   #connection = new Connection({
