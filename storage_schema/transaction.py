@@ -174,22 +174,22 @@ class Transaction:
                 self._failure = error if not request.is_prevented else _after_commit()
         elif not request.is_prevented:
             if isinstance(request, SchemaRequest):
-                error = self._error_for_bulk_read() or error
+                error = self._fail_bulk_reads() or error
             self.end_with(error)
 
-    def _error_for_bulk_read(self) -> DomError | None:
-        """As in Chromium: a bulk read behind an index that fails hears another error.
+    def _fail_bulk_reads(self) -> DomError | None:
+        """As in Chromium: bulk reads behind an index that fails hear another error.
 
-        It hears it first, too: that becomes the transaction's own.
+        They hear it first, too: what the first of them that is not prevented hears
+        becomes the transaction's own error, and is given back.
         """
-        following = (r for r in self._queue if not isinstance(r, SchemaRequest))
-        read = next(following, None)
-        if not isinstance(read, BulkRequest):
-            return None
-        error = InvalidStateError("an index before this read could not be filled")
-        read.fail(error)
-        self._queue.remove(read)
-        return error
+        for read in [one for one in self._queue if isinstance(one, BulkRequest)]:
+            error = InvalidStateError("an index before this read could not be filled")
+            read.fail(error)
+            self._queue.remove(read)
+            if not read.is_prevented:
+                return error
+        return None
 
     def _start(self) -> None:
         if not self._started:
