@@ -104,6 +104,8 @@ def _entry(entry: dict[str, Any]) -> KnownDifference:
 
 
 def _fits(pattern: Pattern, found: object) -> bool:
+    if isinstance(pattern, list) and isinstance(found, list):
+        return pattern == found or found in pattern
     if isinstance(pattern, list):
         return any(_fits(one, found) for one in pattern)
     if not isinstance(pattern, dict) or not isinstance(found, dict):

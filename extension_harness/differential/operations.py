@@ -81,6 +81,8 @@ class Operations:
         kind = self._draw.choice(READS)
         op = {"op": kind, **source}
         op |= self.query(path, required=kind in {"get", "getKey"})
+        if self._chance(0.1):
+            op["catch"] = True
         if not kind.startswith("getAll"):
             return op
         if isinstance(op.get("query", {}).get("key"), dict):
