@@ -2,18 +2,38 @@
 // another device, so that the present connection is not displaced by the trial.
 
 import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
-import { LinkError } from "../shared/errors.js";
+import { LinkError, describeError } from "../shared/errors.js";
+import { extensionEndpoint } from "../shared/settings.js";
 
 /**
- * @param {object} trial
- * @param {string} trial.endpoint
- * @param {string} trial.bindingToken
- * @param {{bootId: string, extensionVersion: string, storeVersion: number}} trial.identity
- * @param {number} trial.timeoutMs
+ * @typedef {object} Trial
+ * @property {string} endpoint
+ * @property {string} bindingToken
+ * @property {{bootId: string, extensionVersion: string, storeVersion: number}} identity
+ * @property {number} timeoutMs
+ */
+
+/**
+ * Tries what a person typed, and says how it went.
+ *
+ * @param {string} serverUrl
+ * @param {Omit<Trial, "endpoint">} trial
+ * @returns {Promise<{accounts: string[]} | {error: {code: string, message: string}}>}
+ */
+export async function tryOut(serverUrl, trial) {
+  try {
+    return await probe({ endpoint: extensionEndpoint(serverUrl), ...trial });
+  } catch (error) {
+    return { error: describeError(error) };
+  }
+}
+
+/**
+ * @param {Trial} trial
  * @returns {Promise<{accounts: string[]}>} what the binding allows
  * @throws {LinkError} `unreachable`, `token_refused`, `no_welcome`, `closed_<code>`
  */
-export function probe({ endpoint, bindingToken, identity, timeoutMs }) {
+function probe({ endpoint, bindingToken, identity, timeoutMs }) {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(endpoint, SUBPROTOCOL);
     let opened = false;

@@ -4,7 +4,6 @@
 
 import * as browser from "../shared/browser.js";
 import { describeError } from "../shared/errors.js";
-import { extensionEndpoint } from "../shared/settings.js";
 import { Database } from "../store/database.js";
 import { reoffer } from "../store/deliveries.js";
 import { DATABASE_VERSION } from "../store/steps.js";
@@ -15,7 +14,7 @@ import { Connection } from "./connection.js";
 import { Faults } from "./faults.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
-import { probe } from "./probe.js";
+import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
 import { accountStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
@@ -32,6 +31,8 @@ export class Background {
   #faults = new Faults(CLOCK.now);
   /** @type {Map<string, string>} account by the request id of a discovery */
   #discoveries = new Map();
+  /** @type {Welcome | null} the one that all was done about that there is to do */
+  #settled = null;
   /** @type {Stored} */
   #stored = /** @type {any} */ (null); // set before `ready` is
   #identity = {
@@ -46,12 +47,7 @@ export class Background {
       faults: this.#faults,
       changed: () => this.#showBadge(),
       relist: () => this.#pages.all.forEach((page) => this.#sync.relist(page)),
-      resume: () => {
-        // A welcome that came while the store was held up was not settled: nothing is sent.
-        const { welcome } = this.#connection;
-        if (welcome) this.#guard(this.#online(welcome));
-        this.alarm();
-      },
+      resume: () => this.alarm(),
     }),
   );
   #connection = new Connection({
@@ -61,7 +57,7 @@ export class Background {
     random: Math.random,
     identity: this.#identity,
     events: {
-      online: (welcome) => this.#guard(this.#online(welcome)),
+      online: () => this.#guard(this.#settleWelcome()),
       frame: (frame) => this.#guard(this.#frame(frame)),
       offline: () => this.#uplink.halt(),
       stopped: (stop) => this.#guard(this.#remember({ stop })),
@@ -120,7 +116,6 @@ export class Background {
       this.#claims.consider(account, conversation),
     failed: (error) => this.#fault(describeError(error)),
   });
-
   #presence = new Presence({
     database: this.#database,
     connection: this.#connection,
@@ -155,6 +150,7 @@ export class Background {
       this.ready.then(async () => {
         await this.#lookAround();
         this.#connection.poke();
+        await this.#settleWelcome();
         this.#uplink.wake();
         const accounts = this.#connection.welcome?.accounts ?? [];
         await this.#claims.considerAll(accounts);
@@ -170,10 +166,8 @@ export class Background {
       this.ready.then(async () => {
         const before = this.#stored;
         this.#stored = await readConfiguration();
-        const { serverUrl, bindingToken } = this.#stored;
-        const isSameServer =
-          serverUrl === before.serverUrl && bindingToken === before.bindingToken;
-        if (isSameServer) return;
+        const { serverUrl: url, bindingToken: token } = this.#stored;
+        if (url === before.serverUrl && token === before.bindingToken) return;
         this.#faults.reconfigured();
         await this.#remember({ stop: null });
         this.#connection.reconfigure(null);
@@ -274,17 +268,24 @@ export class Background {
   }
 
   /** @param {{serverUrl: string, bindingToken: string | null}} trial */
-  async #test({ serverUrl, bindingToken }) {
+  #test({ serverUrl, bindingToken }) {
+    return tryOut(serverUrl, {
+      bindingToken: bindingToken ?? this.#stored.bindingToken,
+      identity: this.#identity,
+      timeoutMs: this.#stored.settings.openTimeoutMs,
+    });
+  }
+
+  /** Settles the present welcome, once; when the store failed meanwhile, again later. */
+  async #settleWelcome() {
+    const { welcome } = this.#connection;
+    if (welcome === null || welcome === this.#settled) return;
+    this.#settled = welcome;
     try {
-      const tried = await probe({
-        endpoint: extensionEndpoint(serverUrl),
-        bindingToken: bindingToken ?? this.#stored.bindingToken,
-        identity: this.#identity,
-        timeoutMs: this.#stored.settings.openTimeoutMs,
-      });
-      return { accounts: tried.accounts };
+      await this.#online(welcome);
     } catch (error) {
-      return { error: describeError(error) };
+      if (this.#settled === welcome) this.#settled = null;
+      throw error;
     }
   }
 
@@ -377,9 +378,7 @@ export class Background {
     await browser.writeLocal(values);
   }
 
-  /**
-   * @param {{code: string, message: string}} fault
-   */
+  /** @param {{code: string, message: string}} fault */
   #fault(fault) {
     this.#showBadge();
     return this.#faults.add(fault);
