@@ -104,13 +104,20 @@ def test_nothing_is_saved_over_the_quota_and_that_is_said(
 def test_a_store_that_the_browser_cleared_is_made_again_and_filled(rig: Rig) -> None:
     """OT-10, known bug 27: one observation reopens it at version 10; none is lost.
 
-    What was cleared comes back from the page by itself, and Bright knows it already.
+    What was cleared comes back from the page by itself: what Bright knows already, and
+    what was stored and never sent.
     """
     boot = rig.worker.boot_id()
+    rig.proxy.refuse()
+    rig.proxy.cut()
+    unsent = rig.page.post_live(text="stored and not sent")
+    wait_until(lambda: unsent.message_id in stored_ids(rig), 15, "it", every=0.2)
     sequences = {
         row["messageId"]: row["sequence"] for row in rig.server.dump().messages
     }
+    assert unsent.message_id not in sequences
     rig.storage.clear_databases()
+    rig.proxy.accept()
     posted = rig.page.post_live(text="after the clearing")
     wait_until(lambda: posted.message_id in stored_ids(rig), 15, "it", every=0.2)
     assert ExtensionStorage(rig.browser).databases() == {DATABASE: 10}
