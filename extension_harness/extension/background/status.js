@@ -9,7 +9,7 @@ import {
 } from "../store/checkpoints.js";
 import { done } from "../store/database.js";
 import { oldestPendingSince } from "../store/deliveries.js";
-import { countUnder, indexOf } from "../store/reads.js";
+import { accountPrefix, countUnder, indexOf } from "../store/reads.js";
 import { ANOMALIES, CANDIDATES } from "../store/steps.js";
 
 const MAX_SHOWN = 30;
@@ -210,7 +210,7 @@ function progressOf(checkpoint, counts) {
 function anomalyStatus(database, account) {
   return database.read([ANOMALIES], async (transaction) => {
     const index = indexOf(transaction, ANOMALIES, "by_account_conversation");
-    const range = IDBKeyRange.bound([account], [account, []]);
+    const range = accountPrefix(account);
     const [count, read] = await Promise.all([
       done(index.count(range)),
       done(index.getAll(range, MAX_ANOMALIES_READ)),
