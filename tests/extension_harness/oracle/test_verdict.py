@@ -25,6 +25,8 @@ Change = Callable[[Rows, Rows], object]
 
 def ledger_of(corpus: Corpus) -> Ledger:
     ledger = Ledger(corpus.account)
+    for chat in corpus.conversations:
+        ledger.meet(chat)
     for message in corpus.messages():
         ledger.add(message)
     return ledger
@@ -77,7 +79,24 @@ def stores(ledger: Ledger) -> tuple[Rows, Rows]:
             }
         )
         extension["onetalk_conversation_bootstraps"].append(dict(scope))
+        contact = ledger.profiles()[conversation]
+        known = {"aliId": contact.ali_id, "profile": contact.profile()}
+        extension["onetalk_contact_profiles"].append(
+            {
+                **scope,
+                "key": conversation,
+                "aliId": None,
+                "profile": None,
+                "lastUploadedFingerprint": None,
+                "pending": known,
+            }
+        )
     return extension, server
+
+
+def profile(rows: Rows) -> dict[str, Any]:
+    """The first profile's record."""
+    return rows["onetalk_contact_profiles"][0]
 
 
 def verdict_of(ledger: Ledger, extension: Rows, server: Rows) -> Verdict:
@@ -157,6 +176,20 @@ def test_a_good_system_holds(ledger: Ledger, stores: tuple[Rows, Rows]) -> None:
             "two checkpoints",
         ),
         (lambda e, s: e["onetalk_buyer_facts"].append({}), "onetalk_buyer_facts"),
+        (
+            lambda e, s: profile(e)["pending"].update(aliId="9"),
+            "pending profile that no list said",
+        ),
+        (
+            lambda e, s: profile(e)["pending"].update(profile={"name": "X"}),
+            "pending profile that no list said",
+        ),
+        (lambda e, s: profile(e).update(aliId="9"), "profile that no list said"),
+        (lambda e, s: profile(e).pop("pending"), "neither pending nor uploaded"),
+        (
+            lambda e, s: profile(e).update(channelAccountId="9"),
+            "profile of another account",
+        ),
         (lambda e, s: e.update(other=[]), "unknown store other"),
         (
             lambda e, s: e["onetalk_anomalies"].append({**CHAT, "code": "conflict"}),

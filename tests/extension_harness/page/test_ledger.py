@@ -197,3 +197,26 @@ def test_a_large_store_is_compared_in_linear_time() -> None:
     result = compare_messages(expected, frozenset(expected), rows)
 
     assert (result.matched, len(result.missing)) == (30_000, 30_000)
+
+
+def test_the_ledger_knows_each_contact_in_every_version(state: PageState) -> None:
+    """M32, M33: renamed contacts keep what they were; placeholders are no companies."""
+    chats = state.corpus.conversations
+    junk = next(chat for chat in chats if "M33" in chat.codes)
+    chat = next(chat for chat in chats if "M33" not in chat.codes)
+    profiles = state.ledger.profiles()
+    assert set(profiles) == {each.conversation_id for each in chats}
+    assert "companyName" not in profiles[junk.conversation_id].profile()
+
+    state.rename(chat.conversation_id, "Another Name")
+
+    versions = state.ledger.profile_versions(chat.conversation_id)
+    assert [each.name for each in versions] == [chat.name, "Another Name"]
+    assert state.ledger.profiles()[chat.conversation_id].profile() == {
+        "name": "Another Name",
+        "companyName": chat.company,
+        "loginId": chat.login_id,
+        "country": chat.country,
+        "level": chat.level,
+        "portrait": f"https://sc04.alicdn.com/kf/portrait-{chat.number % 12}.svg",
+    }
