@@ -36,6 +36,7 @@ from extension_harness.plugin import OWN_EXTENSION
 from extension_harness.traps import Trap
 
 SEED = int(os.environ.get("BRIGHT_SEED", random.SystemRandom().randrange(1 << 32)))
+LATE_KILLS = int(os.environ.get("BRIGHT_UPGRADE_KILLS", "2"))
 FILLING_SECONDS = 0.2
 """Within it the browser still reads the last store's records into its new indexes."""
 FAILING_STEP = f"""
@@ -81,11 +82,8 @@ def test_a_browser_killed_in_mid_upgrade_has_the_old_version_whole(
     last = Trap.schema("createIndex", CARDS).times(2)
     if version == 7:  # the cards are empty there: the last index of the candidates
         last = Trap.schema("createIndex", CANDIDATES).times(3)
-    for trap, delay in [
-        (first, None),
-        (last, rng.uniform(0, FILLING_SECONDS)),
-        (last, rng.uniform(0, FILLING_SECONDS)),
-    ]:
+    late = [(last, rng.uniform(0, FILLING_SECONDS)) for _ in range(LATE_KILLS)]
+    for trap, delay in [(first, None), *late]:
         said = f"BRIGHT_SEED={SEED}: killed at {trap}, then {delay} s"
         killed_at(old, trap, delay)
         # Not by `databases`: after a crash that tells a version that never was.

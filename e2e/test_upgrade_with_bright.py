@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.old_builds import inert_build
+from e2e.old_builds import inert_build, old_build
 from e2e.old_databases import NAME, TODAY, shape_of
 from e2e.old_databases.shapes import PROFILES
 from e2e.proof import prove
@@ -163,9 +163,28 @@ def test_a_blocked_upgrade_loses_nothing_says_so_and_goes_on_by_itself(
             holder.close()
             popup.wait_for("document.getElementById('last-error').hidden", timeout=20)
         prove(rig)
-    store = rig.extension_store()
-    assert store.version == 10
-    assert posted <= {row["messageId"] for row in store.records(MESSAGES)}
+    assert rig.extension_store().version == 10
+    assert posted <= stored(rig)
+
+
+def test_an_update_under_an_old_worker_a_popup_and_a_tab_is_not_held_up(
+    synced: Synced, tmp_path: Path
+) -> None:
+    """OT-14, OT-15, known bugs 31, 52: all of the old build lives meanwhile."""
+    rig = synced.rig
+    synced.give(9)
+    rig.browser.update(old_build(tmp_path / "9", 9))
+    with rig.open_page() as tab, rig.browser.extension_page("pages/popup.html") as old:
+        old.wait_for("document.getElementById('worker').dataset.bootId")
+        held = rig.page.post_live(text="seen by the old build")
+        wait_until(lambda: held.message_id in stored(rig), 15, "it", every=0.2)
+        assert rig.extension_store().version == 9
+        synced.upgrade()
+        assert worker_status(rig.browser)["lastFault"] is None
+        assert rig.extension_store().version == 10
+        rig.page.post_live(text="shown to an orphan")
+        tab.call("Page.reload")
+        prove(rig)
 
 
 def as_version(store: DatabaseDump, version: int) -> DatabaseDump:
@@ -183,6 +202,10 @@ def as_version(store: DatabaseDump, version: int) -> DatabaseDump:
 
 def upgraded(rig: Rig) -> bool:
     return rig.storage.databases() == {NAME: 10}
+
+
+def stored(rig: Rig) -> set[str]:
+    return {row["messageId"] for row in rig.extension_store().records(MESSAGES)}
 
 
 def pending(rig: Rig) -> set[str]:
