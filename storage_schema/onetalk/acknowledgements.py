@@ -90,12 +90,9 @@ def _key_by_message(
     if found is UNDEFINED:
         return None
     message = cast("Mapping[str, object]", found)
-    return candidate_key(
-        account,
-        conversation,
-        field(message, "sentAtMs"),
-        cast("str", message["messageId"]),
-    )
+    # An old record may lack its id: then the key has null there, and no candidate.
+    own_id = cast("str", message.get("messageId"))
+    return candidate_key(account, conversation, field(message, "sentAtMs"), own_id)
 
 
 def _resulting(
