@@ -30,6 +30,8 @@ class Difference:
     def signature(self) -> tuple[object, ...]:
         """What stays the same while a script shrinks: the kind of place, both kinds."""
         place = tuple(part for part in self.path if isinstance(part, str))
+        if place == ("error",):
+            return (*place, *(_cause(side) for side in (self.browser, self.model)))
         return (*place, _kind(self.browser), _kind(self.model))
 
     def __str__(self) -> str:
@@ -45,8 +47,17 @@ class Difference:
 def first_difference(browser: object, model: object) -> Difference | None:
     """The first difference in the order of the browser's outcome; None: all is equal.
 
+    A side that broke (``error``) differs by that alone.
+
     Numbers are equal as doubles, members of objects in any order, lists in order.
     """
+    broken = [isinstance(side, dict) and "error" in side for side in (browser, model)]
+    if any(broken):
+        said = [
+            side["error"] if isinstance(side, dict) and "error" in side else ABSENT
+            for side in (browser, model)
+        ]
+        return Difference(("error",), *said)
     return next(_differences((), browser, model), None)
 
 
@@ -95,6 +106,11 @@ def _same(left: object, right: object) -> bool:
     if isinstance(left, int | float) and isinstance(right, int | float):
         return float(left) == float(right)
     return type(left) is type(right) and left == right
+
+
+def _cause(said: Value) -> str:
+    """What broke, without the values that it names."""
+    return str(said).split("(", 1)[0].split("'", 1)[0]
 
 
 def _kind(value: object) -> object:

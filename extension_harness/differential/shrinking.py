@@ -18,8 +18,13 @@ Case: TypeAlias = Any
 Path: TypeAlias = tuple[str | int, ...]
 FailsAll: TypeAlias = Callable[[Sequence[Case]], Sequence[bool]]
 
-NEEDED = frozenset({"do", "op", "a", "store", "stores", "to", "name", "$", "v", "n"})
-"""Members without which an operation, an action or a tagged value is none."""
+NEEDED = frozenset(
+    {
+        *("do", "op", "a", "store", "stores", "to", "name", "$", "v", "n"),
+        *("start", "calls", "verb", "arguments"),
+    }
+)
+"""Members without which a history, an operation, an action or a value is none."""
 KEPT_IN = {
     "createIndex": frozenset({"keyPath"}),
     "add": frozenset({"value"}),
