@@ -32,7 +32,6 @@ _EXACT: Final = 2**53
 _IMMUTABLE: Final = frozenset(
     {type(None), bool, int, float, str, Undefined, Date, BigInt, Binary, RegExp, Boxed}
 )
-_TEXT: Final = {str}
 
 
 def itself(value: JsValue) -> JsValue:
@@ -46,20 +45,27 @@ _flat: Final[Copier] = cast("Copier", dict.copy)
 
 def take_in(value: object) -> Stored:
     """Clone a value for keeping; raises ``DataCloneError``."""
-    kind = type(value)
-    if kind is dict:
-        fields = cast("dict[str, JsValue]", value)
-        kinds = set(map(type, fields.values()))
-        if kinds <= _IMMUTABLE and set(map(type, fields)) <= _TEXT:
-            copy = fields.copy()
-            if int in kinds:
-                for name, item in fields.items():
-                    if type(item) is int and not -_EXACT <= item <= _EXACT:
-                        copy[name] = _number(item)
+    if type(value) is dict:
+        copy: dict[str, JsValue] = value.copy()
+        if _is_flat(copy):
             return copy, _flat
-    elif kind in _IMMUTABLE:
+    elif type(value) in _IMMUTABLE:
         return _immutable(value), itself
     return clone(value), clone
+
+
+def _is_flat(fields: dict[str, Any]) -> bool:
+    """Whether nothing in a plain object can be changed; makes its numbers doubles."""
+    for name, item in fields.items():
+        kind = type(item)
+        if kind is int:
+            if item > _EXACT or item < -_EXACT:
+                fields[name] = _immutable(item)
+        elif kind is not str and kind not in _IMMUTABLE:
+            return False
+        if type(name) is not str:
+            return False
+    return True
 
 
 def clone(value: object) -> JsValue:

@@ -6,7 +6,7 @@ the length of the first in four bytes; so entries are in order of key, then prim
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from storage_schema.key_paths import KeyPath, Missing, compiled, evaluate
@@ -15,6 +15,7 @@ from storage_schema.ordered import Ordered
 from storage_schema.values import Array, JsValue
 
 Entries: TypeAlias = tuple[bytes, ...]
+EntriesFor: TypeAlias = Callable[[JsValue, bytes], Entries]
 
 LENGTH_BYTES: Final = 4
 _LENGTHS: Final = [length.to_bytes(LENGTH_BYTES, "big") for length in range(1024)]
@@ -41,13 +42,15 @@ def primary_keys(entries: Iterable[bytes]) -> list[bytes]:
 
 
 class IndexRecords:
-    """One index as it is stored: its definition, its entries, and who owns which."""
+    """One index as it is stored: its definition, its entries, and who owns which.
+
+    ``entries_for(value, primary)`` gives the entries of a value under a primary key.
+    """
 
     __slots__ = (
         "entries",
-        "extract",
+        "entries_for",
         "is_deleted",
-        "is_store_key",
         "key_path",
         "multi_entry",
         "name",
@@ -56,47 +59,28 @@ class IndexRecords:
     )
 
     def __init__(
-        self, name: str, key_path: KeyPath, *, unique: bool, multi_entry: bool
+        self,
+        name: str,
+        key_path: KeyPath,
+        *,
+        unique: bool,
+        multi_entry: bool,
+        is_made: bool = False,
     ) -> None:
+        """``is_made``: the path is that of a store that makes keys.
+
+        A made key counts also where the value could not hold it (a Date, a Map).
+        """
         self.name = name
         self.key_path = key_path
         self.unique = unique
         self.multi_entry = multi_entry
         self.is_deleted = False
-        self.is_store_key = False  # the path of a store that makes keys
-        self.extract = compiled(key_path)
         self.entries = Ordered()
         self.owned: dict[bytes, Entries] = {}
-
-    def entries_for(self, value: JsValue, primary: bytes) -> Entries:
-        """The entries that a value gives under a primary key.
-
-        A made key counts also where the value could not hold it (a Date, a Map).
-        """
-        if self.is_store_key and primary[0] != ARRAY:
-            return (entry_of(primary, primary),)
-        if self.multi_entry:
-            keys = self._several(value)
-            return tuple(entry_of(key, primary) for key in keys)
-        key = self.extract(value)
-        return () if key is None else (entry_of(key, primary),)
-
-    def _several(self, value: JsValue) -> list[bytes]:
-        """The algorithm "Convert a value to a multiEntry key": each valid member once.
-
-        An array that has a hole or contains itself gives nothing at all, as in
-        Chromium, and neither does one that has such an array somewhere in it.
-        """
-        found = evaluate(value, self.key_path) if isinstance(self.key_path, str) else 0
-        if isinstance(found, Missing) or is_broken(found):
-            return []
-        if isinstance(found, Array):
-            found = [found.own[index] for index in range(found.length)]
-        if not isinstance(found, list):
-            key = encode_valid(found)
-            return [] if key is None else [key]
-        keys = {encode_valid(member) for member in found}
-        return sorted(key for key in keys if key is not None)
+        several = multi_entry and isinstance(key_path, str)
+        entries_for = _of_members(str(key_path)) if several else _of_one(key_path)
+        self.entries_for = _of_made_key(entries_for) if is_made else entries_for
 
     def is_taken(self, entry: bytes) -> bool:
         """Whether another record has this entry's index key."""
@@ -137,3 +121,52 @@ class IndexRecords:
     def restore(self, kept: tuple[Ordered, dict[bytes, Entries]]) -> None:
         """Undo ``empty``."""
         self.entries, self.owned = kept
+
+
+def _of_one(key_path: KeyPath) -> EntriesFor:
+    extract, lengths, most = compiled(key_path), _LENGTHS, len(_LENGTHS)
+
+    def entries_for(value: JsValue, primary: bytes) -> Entries:
+        key = extract(value)
+        if key is None:
+            return ()
+        length = len(key)
+        if length < most:  # entry_of, without its call
+            return (key + primary + lengths[length],)
+        return (entry_of(key, primary),)
+
+    return entries_for
+
+
+def _of_members(key_path: str) -> EntriesFor:
+    def entries_for(value: JsValue, primary: bytes) -> Entries:
+        return tuple(entry_of(key, primary) for key in _members(value, key_path))
+
+    return entries_for
+
+
+def _of_made_key(otherwise: EntriesFor) -> EntriesFor:
+    def entries_for(value: JsValue, primary: bytes) -> Entries:
+        if primary[0] == ARRAY:
+            return otherwise(value, primary)
+        return (entry_of(primary, primary),)
+
+    return entries_for
+
+
+def _members(value: JsValue, key_path: str) -> list[bytes]:
+    """The algorithm "Convert a value to a multiEntry key": each valid member once.
+
+    An array that has a hole or contains itself gives nothing at all, as in
+    Chromium, and neither does one that has such an array somewhere in it.
+    """
+    found = evaluate(value, key_path)
+    if isinstance(found, Missing) or is_broken(found):
+        return []
+    if isinstance(found, Array):
+        found = [found.own[index] for index in range(found.length)]
+    if not isinstance(found, list):
+        key = encode_valid(found)
+        return [] if key is None else [key]
+    keys = {encode_valid(member) for member in found}
+    return sorted(key for key in keys if key is not None)

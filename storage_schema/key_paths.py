@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 from storage_schema.conversions import sequence_of, to_text
@@ -78,8 +79,6 @@ def evaluate(value: JsValue, path: str) -> JsValue | Missing:
     """What lies under one path; UNDEFINED if the last property is undefined."""
     if not path:
         return value
-    if type(value) is dict and path in value and "." not in path:
-        return value[path]
     found: JsValue | Missing = value
     for name in path.split("."):
         if isinstance(found, Missing):
@@ -125,6 +124,21 @@ def extract(value: JsValue, path: KeyPath) -> bytes | None:
     if encoded is None:
         raise DataError(f"what lies under the key path {path!r} is not a valid key")
     return encoded
+
+
+def key_extractor(path: KeyPath) -> Extractor:
+    """``extract`` for one path; quick where that is a plain name of a plain object."""
+    if not path or not isinstance(path, str) or "." in path:
+        return partial(extract, path=path)
+
+    def extract_key(value: JsValue) -> bytes | None:
+        if type(value) is dict:
+            found = value.get(path)
+            if type(found) is str:
+                return encode_text(found)
+        return extract(value, path)
+
+    return extract_key
 
 
 def can_inject(value: JsValue, path: str) -> bool:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from storage_schema.transaction import Transaction
 
 
+Keyed: TypeAlias = Callable[..., JsKey]
 Storing: TypeAlias = Callable[[bytes, Stored, UndoLog], bytes]
 
 
@@ -175,8 +176,13 @@ class ObjectStore(Source):
         path, several = parse(key_path), is_truthy(multi_entry)
         if several and isinstance(path, tuple):
             raise InvalidAccessError("a multi-entry index takes one key path")
-        index = IndexRecords(text, path, unique=is_truthy(unique), multi_entry=several)
-        index.is_store_key = self.auto_increment and path == records.key_path
+        index = IndexRecords(
+            text,
+            path,
+            unique=is_truthy(unique),
+            multi_entry=several,
+            is_made=self.auto_increment and path == records.key_path,
+        )
         tx = self.transaction
         records.indexes[text] = index
         tx.undo.append((records.indexes.pop, text))
@@ -233,7 +239,7 @@ class ObjectStore(Source):
         elif key is not UNDEFINED:
             raise DataError(f"{self.name!r} has its keys in line: give none")
         else:
-            encoded = extract(stored[0], path)
+            encoded = self._records.extract_key(stored[0])
             if encoded is None:
                 self._check_generated(stored, path)
             elif self._records.generator is not None:
@@ -268,10 +274,10 @@ class ObjectStore(Source):
     ) -> Request[JsKey]:
         tx = self.transaction
         if self._records.generator is None:
-            request = KeyRequest(tx, work, key, stored, tx.undo)
+            request = KeyRequest(tx, cast("Keyed", work), key, stored, tx.undo)
         else:
-            request = KeyRequest(tx, self._make, key, stored, work)
-        tx.add(request)
+            request = KeyRequest(tx, cast("Keyed", self._make), key, stored, work)
+        tx.queue.append(request)
         return request
 
     def _make(self, key: bytes | None, stored: Stored, work: Storing) -> bytes:

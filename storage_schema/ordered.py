@@ -6,7 +6,7 @@ operation ever copies or moves more than one short list (``CHUNK`` members).
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -46,7 +46,7 @@ class Ordered:
                 lasts[-1] = member
             return
         chunk = self._chunks[at]
-        chunk.insert(bisect_left(chunk, member), member)
+        insort(chunk, member)
         if len(chunk) > CHUNK:
             half = len(chunk) // 2
             self._chunks.insert(at, chunk[:half])

@@ -101,14 +101,9 @@ class BulkRequest(Request[T]):
 
 
 class KeyRequest(Request[JsKey]):
-    """A request that gives a key; its work gives the encoded one."""
+    """A request that gives a key; its work gives the encoded one, decoded if asked."""
 
     __slots__ = ()
-
-    def __init__(
-        self, tx: Transaction, work: Callable[..., bytes], *arguments: object
-    ) -> None:
-        super().__init__(tx, cast("Callable[..., JsKey]", work), *arguments)
 
     @property
     def result(self) -> JsKey:

@@ -15,7 +15,7 @@ from storage_schema.errors import ConstraintError
 from storage_schema.index_records import Entries, IndexRecords, split
 from storage_schema.key_decoding import decode
 from storage_schema.key_generator import KeyGenerator
-from storage_schema.key_paths import KeyPath
+from storage_schema.key_paths import KeyPath, key_extractor
 from storage_schema.key_ranges import Span
 from storage_schema.ordered import Ordered
 
@@ -27,7 +27,9 @@ class StoreRecords:
     """One object store as it is stored: definition, records, generator, indexes."""
 
     __slots__ = (
+        "extract_key",
         "generator",
+        "has_unique",
         "indexes",
         "is_deleted",
         "key_path",
@@ -48,6 +50,8 @@ class StoreRecords:
         self.keys = Ordered()
         self.indexes: dict[str, IndexRecords] = {}
         self.live: list[IndexRecords] = []  # those that are filled and kept up to date
+        self.has_unique = False
+        self.extract_key = key_extractor(key_path or "")
 
     def add(self, key: bytes, stored: Stored, undo: UndoLog) -> bytes:
         """As ``put``; raises ``ConstraintError`` also for a key that is taken."""
@@ -64,6 +68,18 @@ class StoreRecords:
         """
         records, live, value = self.records, self.live, stored[0]
         old = records.get(key)
+        if old is None and not self.has_unique:
+            records[key] = stored
+            self.keys.add(key)
+            for index in live:
+                entries = index.entries_for(value, key)
+                if entries:  # as ``give`` does, without its call
+                    index.owned[key] = entries
+                    add = index.entries.add
+                    for entry in entries:
+                        add(entry)
+            undo.append((self._take_out, key, live))
+            return key
         fresh = [index.entries_for(value, key) for index in live]
         for index, entries in zip(live, fresh, strict=True):
             if index.unique:
@@ -129,13 +145,20 @@ class StoreRecords:
                 f"unique index {index.name!r} cannot be made: records of {self.name!r} "
                 "share a key"
             )
-        undo.append((setattr, self, "live", self.live))
-        self.live = [*self.live, index]
+        self._keep([*self.live, index], undo)
 
     def drop(self, index: IndexRecords, undo: UndoLog) -> None:
         """Stop keeping an index up to date."""
-        undo.append((setattr, self, "live", self.live))
-        self.live = [known for known in self.live if known is not index]
+        self._keep([known for known in self.live if known is not index], undo)
+
+    def _keep(self, live: list[IndexRecords], undo: UndoLog) -> None:
+        """Keep these indexes up to date from now on."""
+        undo.append((self._set_live, self.live))
+        self._set_live(live)
+
+    def _set_live(self, live: list[IndexRecords]) -> None:
+        self.live = live
+        self.has_unique = any(index.unique for index in live)
 
     def _take_out(self, key: bytes, live: list[IndexRecords]) -> None:
         del self.records[key]

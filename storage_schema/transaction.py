@@ -38,12 +38,12 @@ class Transaction:
     __slots__ = (
         "_failure",
         "_handles",
-        "_queue",
         "_started",
         "connection",
         "error",
         "has_aborted",
         "mode",
+        "queue",
         "scope",
         "state",
         "undo",
@@ -62,7 +62,7 @@ class Transaction:
         self.undo: UndoLog = []
         self._failure: DomError | None = None
         self._handles: dict[StoreRecords, ObjectStore] = {}
-        self._queue: deque[Request[Any]] = deque()
+        self.queue: deque[Request[Any]] = deque()
         self._started = False
 
     def object_store(self, name: object) -> ObjectStore:
@@ -88,15 +88,17 @@ class Transaction:
 
     def add(self, request: Request[Any]) -> None:
         """Queue a request. For the handles alone."""
-        self._queue.append(request)
+        self.queue.append(request)
 
     def run_to(self, request: Request[Any]) -> None:
         """Run what is queued up to this request. For requests alone."""
         self._start()
-        queue = self._queue
+        queue = self.queue
         while queue:
             first = queue.popleft()
-            self._run(first)
+            error = first.run()
+            if error is not None:
+                self._failed(first, error)
             if first is request:
                 return
 
@@ -129,8 +131,12 @@ class Transaction:
         if not self._started and not self.connection.database.may_start(self):
             self.state = "committing"
         self._start()
-        while self._queue:
-            self._run(self._queue.popleft())
+        queue = self.queue
+        while queue:
+            first = queue.popleft()
+            error = first.run()
+            if error is not None:
+                self._failed(first, error)
         if self.is_finished:
             return
         self.state = "committing"
@@ -159,16 +165,13 @@ class Transaction:
         for work, *arguments in reversed(self.undo):
             work(*arguments)
         self.undo.clear()
-        while self._queue:
+        while self.queue:
             lost = AbortError(_GONE)
             lost.__cause__ = error
-            self._queue.popleft().fail(lost)
+            self.queue.popleft().fail(lost)
         self.connection.database.has_finished(self)
 
-    def _run(self, request: Request[Any]) -> None:
-        error = request.run()
-        if error is None:
-            return
+    def _failed(self, request: Request[Any], error: DomError) -> None:
         if self.state == "committing":
             if self._failure is None:
                 self._failure = error if not request.is_prevented else _after_commit()
@@ -183,10 +186,10 @@ class Transaction:
         They hear it first, too: what the first of them that is not prevented hears
         becomes the transaction's own error, and is given back.
         """
-        for read in [one for one in self._queue if isinstance(one, BulkRequest)]:
+        for read in [one for one in self.queue if isinstance(one, BulkRequest)]:
             error = InvalidStateError("an index before this read could not be filled")
             read.fail(error)
-            self._queue.remove(read)
+            self.queue.remove(read)
             if not read.is_prevented:
                 return error
         return None
