@@ -52,17 +52,6 @@ def issue(transaction: Transaction, op: Tagged) -> Request[Any] | None:
     return None
 
 
-def outcome_of(request: Request[Any], *, caught: bool) -> tuple[Tagged, bool]:
-    """A request's outcome, and whether the transaction goes on."""
-    if caught:
-        request.prevent_default()
-    try:
-        return {"ok": form_of(request.result)}, True
-    except DomError as error:
-        lives_on = caught and error.name != "AbortError"
-        return {"err": error.name}, lives_on
-
-
 def result_forms(request: Request[Any], kind: str) -> Tagged:
     """The outcome of a request that ended; lists member by member."""
     try:

@@ -18,8 +18,6 @@ from storage_schema.tagged.writing import form_of
 from storage_schema.transaction import Transaction
 from storage_schema.values import UNDEFINED
 
-_NEEDLESS = {"cmp", "range"}
-
 
 def replay(script: list[Tagged]) -> tuple[list[Json], dict[str, Json]]:
     """Run a script on an empty origin; gives the outcome of each step and the dump."""
