@@ -102,12 +102,9 @@ def test_sequences_are_what_can_be_iterated() -> None:
     assert sequence_of({}) is None
 
 
-def test_truthiness_is_javascripts() -> None:
-    assert [is_truthy(v) for v in ([], {}, "0", BigInt(0), math.nan, 0.0)] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+@pytest.mark.parametrize(
+    ("value", "truthy"),
+    [([], True), ({}, True), ("0", True), (BigInt(0), False), (math.nan, False)],
+)
+def test_truthiness_is_javascripts(value: object, *, truthy: bool) -> None:
+    assert is_truthy(value) == truthy
