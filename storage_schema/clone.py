@@ -25,10 +25,13 @@ from storage_schema.values import (
 )
 
 Copier: TypeAlias = Callable[[JsValue], JsValue]
+_Container: TypeAlias = Any  # a dict or a list, by ``type``
 Stored: TypeAlias = tuple[JsValue, Copier]
 """A value inside the store, and the cheapest way to make a clone of it."""
 
 _EXACT: Final = 2**53
+_MOST_PARTS: Final = 256  # in a tree, which bounds its depth too
+_TEXT: Final = frozenset({str})
 _IMMUTABLE: Final = frozenset(
     {type(None), bool, int, float, str, Undefined, Date, BigInt, Binary, RegExp, Boxed}
 )
@@ -51,6 +54,11 @@ def take_in(value: object) -> Stored:
             return copy, _flat
     elif type(value) in _IMMUTABLE:
         return _immutable(value), itself
+    if type(value) is dict or type(value) is list:
+        try:
+            return _tree_of(value, set()), _copy_of_tree
+        except _NotATreeError:
+            pass
     return clone(value), clone
 
 
@@ -66,6 +74,43 @@ def _is_flat(fields: dict[str, Any]) -> bool:
         if type(name) is not str:
             return False
     return True
+
+
+class _NotATreeError(Exception):
+    """The value is more than objects and arrays, or has shared or deep parts."""
+
+
+def _tree_of(value: _Container, seen: set[int]) -> JsValue:
+    """A clone of what JSON could say too; raises ``_NotATreeError`` for the rest.
+
+    The general way does the same; this one is quick, for nearly all records.
+    """
+    if id(value) in seen or len(seen) >= _MOST_PARTS:
+        raise _NotATreeError
+    seen.add(id(value))
+    copy = value.copy()
+    places = copy.items() if type(copy) is dict else enumerate(copy)
+    for place, item in places:
+        kind = type(item)
+        if kind is dict or kind is list:
+            copy[place] = _tree_of(item, seen)
+        elif kind is int:
+            copy[place] = _number(item)
+        elif kind not in _IMMUTABLE:
+            raise _NotATreeError
+    if type(copy) is dict and not _TEXT.issuperset(map(type, copy)):
+        raise _NotATreeError
+    return cast("JsValue", copy)
+
+
+def _copy_of_tree(value: JsValue) -> JsValue:
+    """The copier of what ``_tree_of`` made."""
+    copy = cast("_Container", value).copy()
+    for place, item in copy.items() if type(copy) is dict else enumerate(copy):
+        kind = type(item)
+        if kind is dict or kind is list:
+            copy[place] = _copy_of_tree(item)
+    return cast("JsValue", copy)
 
 
 def clone(value: object) -> JsValue:
