@@ -37,12 +37,12 @@ def old_build(folder: Path, version: int) -> Path:
     return folder
 
 
-def inert_build(folder: Path) -> Path:
+def inert_build(folder: Path, number: int = 1) -> Path:
     """Make an extension of the same id that never opens a database."""
     folder.mkdir()
     shutil.copy(OWN_EXTENSION / "manifest.json", folder)
     shutil.copytree(OWN_EXTENSION / "_locales", folder / "_locales")
-    _as_version(folder, "0.0.1", background={"service_worker": WORKER})
+    _as_version(folder, f"0.0.{number}", background={"service_worker": WORKER})
     (folder / WORKER).write_text("// Nothing.\n", "utf-8")
     return folder
 

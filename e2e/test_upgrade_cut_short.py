@@ -67,12 +67,14 @@ def old(
     ],
 )
 def test_a_browser_killed_in_mid_upgrade_has_the_old_version_whole(
-    old: Profile, version: int, first: Trap
+    old: Profile, tmp_path: Path, version: int, first: Trap
 ) -> None:
     """OT-11 to OT-14, known bugs 52, 59: at any instant; the next start upgrades.
 
     Killed as the upgrade changes the shape, and while the browser, the callback over,
-    reads 10,000 candidates or 20,000 cards into their indexes.
+    reads 10,000 candidates or 20,000 cards into their indexes. Each kill is the first
+    one of its database: of several in a row Chromium's own files may not recover
+    (docs/harness.md).
     """
     amount, cards = (2_500, 0) if version == 7 else (5, 5_000)
     old.give(described(version, amount=amount, cards=cards))
@@ -83,7 +85,9 @@ def test_a_browser_killed_in_mid_upgrade_has_the_old_version_whole(
     if version == 7:  # the cards are empty there: the last index of the candidates
         last = Trap.schema("createIndex", CANDIDATES).times(3)
     late = [(last, rng.uniform(0, FILLING_SECONDS)) for _ in range(LATE_KILLS)]
+    rested = old.snapshot(tmp_path / "rested")
     for trap, delay in [(first, None), *late]:
+        old.restore(rested)
         said = f"BRIGHT_SEED={SEED}: killed at {trap}, then {delay} s"
         killed_at(old, trap, delay)
         # Not by `databases`: after a crash that tells a version that never was.

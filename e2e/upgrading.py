@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.old_builds import inert_build
@@ -30,7 +32,18 @@ class Profile:
     """One profile in a Chromium, and the builds that come to it one after the other."""
 
     browser: Browser
-    inert: Path
+    folder: Path
+    builds: Iterator[int] = field(default_factory=lambda: itertools.count(100))
+
+    @property
+    def inert(self) -> Path:
+        """The build that does nothing, each time as another version.
+
+        After a kill in mid update Chromium may believe that the worker of a version
+        that it had before is still registered, and then registers none.
+        """
+        number = next(self.builds)
+        return inert_build(self.folder / f"inert-{number}", number)
 
     @property
     def storage(self) -> ExtensionStorage:
@@ -45,6 +58,25 @@ class Profile:
         storage.clear()
         storage.set(CONFIGURATION)
         storage.build_database(database)
+
+    def snapshot(self, folder: Path) -> Path:
+        """Copy the databases' files while no browser runs; it is started again."""
+        self.browser.quit()
+        shutil.copytree(self._files, folder)
+        self.browser.reopen()
+        return folder
+
+    def restore(self, folder: Path) -> None:
+        """Put such a copy back, the inert build in place."""
+        self.browser.quit()
+        shutil.rmtree(self._files)
+        shutil.copytree(folder, self._files)
+        self.browser.update(self.inert)
+        self.browser.reopen()
+
+    @property
+    def _files(self) -> Path:
+        return self.browser.profile / "Default" / "IndexedDB"
 
     def rest(self) -> None:
         """Stop the worker of the present build, with nothing left that wakes it."""
@@ -85,9 +117,9 @@ class Profile:
 @contextlib.contextmanager
 def profile(chromium: Chromium, folder: Path) -> Iterator[Profile]:
     """A profile on which nothing of ours has ever run."""
-    inert = inert_build(folder / "inert")
-    with Browser.launch(inert, chromium=chromium, updatable=True) as browser:
-        yield Profile(browser, inert)
+    first = inert_build(folder / "inert")
+    with Browser.launch(first, chromium=chromium, updatable=True) as browser:
+        yield Profile(browser, folder)
 
 
 def without_records(store: ObjectStore) -> ObjectStore:
