@@ -35,6 +35,8 @@ IDBDatabase.prototype.transaction = function (...given) {
 };
 """
 QUOTA_BYTES = 200_000
+DAMAGED = 200
+"""Bytes of a log; in their middle one is turned."""
 TEXTS, CHARACTERS = 60, 25_000
 
 
@@ -144,3 +146,27 @@ def incompressible() -> str:
     """A text that no compression makes small."""
     rng = random.Random()  # noqa: S311 - no secret
     return "".join(chr(rng.randrange(0x4E00, 0x9FA0)) for _ in range(CHARACTERS))
+
+
+def test_a_store_that_the_browser_finds_damaged_is_filled_again(rig: Rig) -> None:
+    """OT-10, OT-70: as after crash upon crash; the next opening begins an empty one.
+
+    What was in it comes back from the page, and Bright keeps its sequences.
+    """
+    sequences = {
+        row["messageId"]: row["sequence"] for row in rig.server.dump().messages
+    }
+    rig.browser.quit()
+    files = rig.browser.profile / "Default/IndexedDB"
+    logs = [each for each in files.rglob("*.log") if each.stat().st_size > DAMAGED]
+    assert logs, "no log to damage"
+    for log in logs:
+        content = bytearray(log.read_bytes())
+        content[DAMAGED // 2] ^= 0xFF
+        log.write_bytes(content)
+    rig.browser.reopen()
+    with rig.open_page():
+        prove(rig)
+    assert "corruption" in rig.browser.log.read_text("utf-8", "replace").lower()
+    after = {row["messageId"]: row["sequence"] for row in rig.server.dump().messages}
+    assert sequences.items() <= after.items(), "a message got another sequence"
