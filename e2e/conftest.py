@@ -27,6 +27,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a file stay together, on one process; who waits for the outage first.
+
+    Run side by side (`-n 2 --dist loadgroup`), files share no browser, server or port.
+    The outage lasts three minutes, so what waits for it must not begin last.
+    """
+    for item in items:
+        waits = "outage" in getattr(item, "fixturenames", ())
+        group = "outage" if waits else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: "outage" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture
 def extension(request: pytest.FixtureRequest, extension: Path, tmp_path: Path) -> Path:
     """The extension; of a ``tripwired`` or ``instrument`` test such a copy."""

@@ -73,12 +73,18 @@ def test_a_key_comes_back_as_it_was(key: Key) -> None:
     assert rank(decode(encode(key))) == rank(key)
 
 
-@given(keys, keys)
-def test_no_encoding_begins_another_one(a: Key, b: Key) -> None:
+@given(keys, keys, keys, keys)
+def test_two_encodings_in_a_row_are_in_the_order_of_their_pairs(
+    index_key: Key, primary: Key, other_key: Key, other_primary: Key
+) -> None:
     """What makes index key and primary key one string of bytes."""
-    first, second = encode(a), encode(b)
+    entry = encode(index_key) + encode(primary)
+    other = encode(other_key) + encode(other_primary)
 
-    assert first == second or not second.startswith(first)
+    order = slowly_compared(index_key, other_key) or slowly_compared(
+        primary, other_primary
+    )
+    assert (entry > other) - (entry < other) == order
 
 
 def cyclic() -> list[object]:
