@@ -32,6 +32,13 @@ LISTEN = """() => {
 }"""
 
 
+SHOWN = """
+[...document.querySelectorAll(".contact-item-container")].map(
+  ({ dataset: { cid, name } }) => ({ cid, name }),
+)
+"""
+
+
 @pytest.fixture(scope="module")
 def simulated() -> Iterator[SimulatedPage]:
     with SimulatedPage(CORPUS, timeline=Timeline(noise_every_ms=50)) as page:
@@ -175,15 +182,19 @@ def test_a_person_opens_a_conversation_scrolls_up_and_sends(
 def test_m36_rows_of_the_conversation_before_stay_under_the_new_header(
     tab: Page, simulated: SimulatedPage
 ) -> None:
-    first, other = simulated.state.conversations()[:2]
-    tab.locator(f'[data-cid="{first.page_cid}"]').click()
-    tab.wait_for_function("document.querySelector('.message-item-wrapper')")
+    tab.wait_for_function("document.querySelectorAll('[data-cid]').length > 1")
+    first, other = tab.evaluate(SHOWN)[:2]
+    for row in tab.locator(".message-item-wrapper").all():
+        row.evaluate("row => { row.dataset.earlier = ''; }")
+    tab.locator(f'[data-cid="{first["cid"]}"]').click()
+    fresh = ".message-item-wrapper:not([data-earlier])"
+    tab.wait_for_function("it => document.querySelector(it)", arg=fresh)
     simulated.switches.set(delay_ms=3_000)
-    tab.evaluate("document.querySelector('.message-item-wrapper').id = 'before'")
-    tab.locator(f'[data-cid="{other.page_cid}"]').click()
+    tab.evaluate("it => { document.querySelector(it).id = 'before'; }", fresh)
+    tab.locator(f'[data-cid="{other["cid"]}"]').click()
 
     header = tab.locator(".content-header").text_content()
-    assert (header, tab.locator("#before").count()) == (other.name, 1)
+    assert (header, tab.locator("#before").count()) == (other["name"], 1)
     simulated.switches.set(delay_ms=0)
     tab.wait_for_function("!document.querySelector('#before')")
 
