@@ -111,28 +111,29 @@ def take_list(
     """Takes a part of the conversation list over, at most a few hundred.
 
     It writes bootstraps, and the activity times that only the list may give (OT-05);
-    an activity time never moves backwards. Of one conversation named twice the later
-    naming counts, against what was stored before.
+    an activity time never moves backwards, also of a conversation that is named twice.
     """
     with writing(connection, [BOOTSTRAPS, CHECKPOINTS]) as transaction:
-        before = []
+        latest: dict[str, object] = {}
         for listed in conversations:
+            conversation = listed["conversationId"]
             bootstrap = {
-                "key": conversation_key(account, listed["conversationId"]),
+                "key": conversation_key(account, conversation),
                 "channelAccountId": account,
                 **listed,
                 "listedAtMs": listed_at_ms,
             }
             transaction.object_store(BOOTSTRAPS).put(bootstrap)
-            conversation = listed["conversationId"]
-            found = read_checkpoint_in(transaction, account, conversation)
-            before.append(found or new_checkpoint(account, conversation))
-        for listed, checkpoint in zip(conversations, before, strict=True):
-            latest = _later(
-                field(checkpoint, "latestMessageAtMs"),
-                field(listed, "latestMessageAtMs"),
+            known = latest.get(conversation)
+            latest[conversation] = _later(
+                None if is_absent(known) else known, field(listed, "latestMessageAtMs")
             )
-            after = {**checkpoint, "latestMessageAtMs": latest}
+        for conversation, at_ms in latest.items():
+            checkpoint = read_checkpoint_in(
+                transaction, account, conversation
+            ) or new_checkpoint(account, conversation)
+            at_last = _later(field(checkpoint, "latestMessageAtMs"), at_ms)
+            after = {**checkpoint, "latestMessageAtMs": at_last}
             transaction.object_store(CHECKPOINTS).put(after)
 
 

@@ -107,7 +107,9 @@ def _judge(transaction: Transaction, batch: PreparedBatch) -> _Judged:
     for key in dict.fromkeys(_key_of(batch, fact) for fact in batch["facts"]):
         known = messages.get(key).result
         if known is not UNDEFINED:
-            digests[key] = field(cast("Mapping[str, object]", known), "contentDigest")
+            digest = field(cast("Mapping[str, object]", known), "contentDigest")
+            # Kept by a version that noted none: what is there stays, and is known.
+            digests[key] = None if is_absent(digest) else digest
     facts: list[PreparedFact] = []
     conflicts: list[AnomalyRecord] = []
     for fact in batch["facts"]:
@@ -115,9 +117,9 @@ def _judge(transaction: Transaction, batch: PreparedBatch) -> _Judged:
         first = digests.get(key, UNDEFINED)
         if first is UNDEFINED:
             facts.append(fact)
-        elif first != fact["digest"]:
+        elif first is not None and first != fact["digest"]:
             conflicts.append(fact["ifConflict"])
-        digests[key] = fact["digest"] if is_absent(first) else first
+        digests[key] = fact["digest"] if first is UNDEFINED else first
     return _Judged(facts, conflicts)
 
 
@@ -217,15 +219,10 @@ def _release(transaction: Transaction, checkpoint: CheckpointRecord) -> None:
 def write_anomalies(
     transaction: Transaction, anomalies: Sequence[AnomalyRecord]
 ) -> None:
-    """Adds what is not there yet: the first observation of an anomaly stays.
-
-    What is there is asked before anything is written: of two with one key in one call,
-    both new, the later stays.
-    """
+    """Adds what is not there yet: the first observation of an anomaly stays."""
     store = transaction.object_store(ANOMALIES)
-    found = [store.get_key(anomaly["key"]).result for anomaly in anomalies]
-    for anomaly, known in zip(anomalies, found, strict=True):
-        if known is UNDEFINED:
+    for anomaly in anomalies:
+        if store.get_key(anomaly["key"]).result is UNDEFINED:
             store.put(anomaly)
 
 

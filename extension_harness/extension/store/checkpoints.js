@@ -118,29 +118,28 @@ export function updateCheckpoint(database, channelAccountId, conversationId, cha
 export function takeList(database, channelAccountId, conversations, listedAtMs) {
   return database.write([BOOTSTRAPS, CHECKPOINTS], async (transaction) => {
     const bootstraps = transaction.objectStore(BOOTSTRAPS);
+    /** @type {Map<string, number | null>} the latest of all that the list says */
+    const latest = new Map();
+    for (const listed of conversations) {
+      const { conversationId, latestMessageAtMs } = listed;
+      /** @type {BootstrapRecord} */
+      const bootstrap = {
+        key: conversationKey(channelAccountId, conversationId),
+        channelAccountId,
+        ...listed,
+        listedAtMs,
+      };
+      bootstraps.put(bootstrap);
+      const known = latest.get(conversationId) ?? null;
+      latest.set(conversationId, later(known, latestMessageAtMs));
+    }
     await Promise.all(
-      conversations.map((listed) => {
-        /** @type {BootstrapRecord} */
-        const bootstrap = {
-          key: conversationKey(channelAccountId, listed.conversationId),
-          channelAccountId,
-          ...listed,
-          listedAtMs,
-        };
-        bootstraps.put(bootstrap);
-        return changeCheckpoint(
-          transaction,
-          channelAccountId,
-          listed.conversationId,
-          (before) => ({
-            ...before,
-            latestMessageAtMs: later(
-              before.latestMessageAtMs,
-              listed.latestMessageAtMs,
-            ),
-          }),
-        );
-      }),
+      Array.from(latest, ([conversationId, latestMessageAtMs]) =>
+        changeCheckpoint(transaction, channelAccountId, conversationId, (before) => ({
+          ...before,
+          latestMessageAtMs: later(before.latestMessageAtMs, latestMessageAtMs),
+        })),
+      ),
     );
   });
 }

@@ -80,10 +80,10 @@ def test_a_checkpoint_without_an_activity_time_takes_none(
     assert math.isnan(seen)
 
 
-def test_a_conversation_named_twice_counts_as_last_named(
+def test_the_latest_time_of_a_conversation_named_twice_counts(
     connection: Connection,
 ) -> None:
-    """Both are held against what was stored before the list."""
+    """OT-05: the activity time never moves backwards."""
     take_list(
         connection,
         ACCOUNT,
@@ -94,7 +94,7 @@ def test_a_conversation_named_twice_counts_as_last_named(
         NOW,
     )
 
-    assert only(connection, CHECKPOINTS)["latestMessageAtMs"] == 10
+    assert only(connection, CHECKPOINTS)["latestMessageAtMs"] == 90
 
 
 def test_a_list_changes_nothing_else_of_a_checkpoint(connection: Connection) -> None:

@@ -108,13 +108,15 @@ def test_the_first_content_stays_and_the_other_is_an_anomaly(
     assert kept == sorted([other["ifConflict"]["key"], third["ifConflict"]["key"]])
 
 
-def test_a_message_without_a_digest_is_written_anew(connection: Connection) -> None:
-    """A record of another version, whose content nothing is known of."""
+def test_a_message_whose_digest_was_never_noted_stays_as_it_is(connection: Connection) -> None:
+    """OT-01: a record of another version; its content came first and is known."""
     key = message_key(ACCOUNT, CONVERSATION, "m1")
     put(connection, MESSAGES, {"key": key, "channelAccountId": ACCOUNT})
 
-    assert record_batch(connection, batch(fact("m1")))["added"] == 1
-    assert only(connection, MESSAGES)["contentDigest"] == "digest of m1"
+    told = record_batch(connection, batch(fact("m1")))
+
+    assert (told["added"], told["known"], told["conflicts"]) == (0, 1, 0)
+    assert only(connection, MESSAGES) == {"key": key, "channelAccountId": ACCOUNT}
 
 
 def test_an_anomaly_seen_again_stays_as_first_seen(connection: Connection) -> None:
@@ -125,15 +127,15 @@ def test_an_anomaly_seen_again_stays_as_first_seen(connection: Connection) -> No
     assert only(connection, ANOMALIES)["surface"] == "first"
 
 
-def test_of_two_anomalies_with_one_key_in_one_batch_the_later_stays(
+def test_of_two_anomalies_with_one_key_in_one_batch_the_first_stays(
     connection: Connection,
 ) -> None:
-    """As in the extension: what is there is asked before anything is written."""
+    """OT-32: the first observation of an anomaly is the one that is kept."""
     two = (anomaly("x", surface="first"), anomaly("x", surface="second"))
 
     record_batch(connection, batch(anomalies=two))
 
-    assert only(connection, ANOMALIES)["surface"] == "second"
+    assert only(connection, ANOMALIES)["surface"] == "first"
 
 
 def test_a_page_moves_the_position(connection: Connection) -> None:
