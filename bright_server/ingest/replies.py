@@ -19,7 +19,8 @@ from bright_server.errors import FrameRefused
 from bright_server.ingest.admission import Admitted
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import Send
-from bright_server.messages import ConversationKey
+from bright_server.messages import ConversationKey, Grant
+from bright_server.settings import Settings
 from bright_server.wire import answers
 from bright_server.wire.batches import Result, ack_text
 from bright_server.wire.codec import encode, encode_known
@@ -40,6 +41,35 @@ class AskedBatch:
 
 
 Asked: TypeAlias = AskedBatch | ConversationDiscovered | HistoryProgress | SyncComplete
+
+
+def welcome_answer(
+    request_id: str,
+    connection_id: str,
+    store_id: str,
+    grant: Grant,
+    now_ms: int,
+    settings: Settings,
+) -> Send:
+    """Say that the connection stands, for which accounts and within which limits."""
+    return Send(
+        encode(
+            answers.Welcome(
+                request_id=request_id,
+                connection_id=connection_id,
+                store_id=store_id,
+                server_time_ms=now_ms,
+                heartbeat_interval_ms=settings.heartbeat_interval_ms,
+                authorization_version=grant.authorization_version,
+                accounts=sorted(grant.accounts),
+                limits=answers.ConnectionLimits(
+                    max_frame_bytes=settings.max_frame_bytes,
+                    max_batch_messages=settings.max_batch_messages,
+                    max_in_flight_batches=settings.max_in_flight_batches,
+                ),
+            )
+        )
+    )
 
 
 def batch_answer(asked: AskedBatch, outcome: Outcome | None) -> Send:

@@ -14,20 +14,11 @@ from enum import Enum
 from itertools import count
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import (
-    ClaimProven,
-    ClaimUnproven,
-    Denied,
-    DiscoveryStored,
-    NotStored,
-    ObservedBatch,
-    Outcome,
-)
+from bright_server.commit.contract import Denied, ObservedBatch, Outcome
 from bright_server.errors import BrightError, FrameRefused, Overloaded
 from bright_server.ingest.admission import admit
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import (
-    Announce,
     Authenticate,
     CheckStanding,
     Close,
@@ -38,13 +29,14 @@ from bright_server.ingest.effects import (
     Submit,
 )
 from bright_server.ingest.operations import work_of
+from bright_server.ingest.outcomes import answers_to
 from bright_server.ingest.replies import (
     Asked,
     AskedBatch,
     batch_answer,
-    discovery_answer,
     error_answer,
     failure_answer,
+    welcome_answer,
 )
 from bright_server.messages import (
     Anchor,
@@ -142,22 +134,15 @@ class ExtensionSession:
             return []
         self._state = _State.OPEN
         self._grant = grant
-        settings = self._settings
-        welcome = answers.Welcome(
-            request_id=self._hello.request_id,
-            connection_id=self._connection_id,
-            store_id=self._store_id,
-            server_time_ms=now_ms,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            authorization_version=grant.authorization_version,
-            accounts=sorted(grant.accounts),
-            limits=answers.ConnectionLimits(
-                max_frame_bytes=settings.max_frame_bytes,
-                max_batch_messages=settings.max_batch_messages,
-                max_in_flight_batches=settings.max_in_flight_batches,
-            ),
+        welcome = welcome_answer(
+            self._hello.request_id,
+            self._connection_id,
+            self._store_id,
+            grant,
+            now_ms,
+            self._settings,
         )
-        return [Join(self._hello.device_id, grant), Send(encode(welcome))]
+        return [Join(self._hello.device_id, grant), welcome]
 
     def refused(self) -> list[Effect]:
         """Learn that the binding is unknown or revoked: fail closed (OT-60)."""
@@ -192,27 +177,13 @@ class ExtensionSession:
         return [Send(encode(answers.Keepalive(server_time_ms=now_ms)))]
 
     def work_done(self, ticket: int, outcome: Outcome) -> list[Effect]:
-        """Learn what became of submitted work; here, and only here, ACKs are made."""
+        """Learn what became of submitted work."""
         asked = self._asked.pop(ticket)
         if self._state is not _State.OPEN:
             return []
         if isinstance(outcome, Denied):
             return self._revoke(outcome.standing)
-        if isinstance(asked, AskedBatch):
-            return [batch_answer(asked, outcome)]
-        if isinstance(outcome, NotStored):
-            message = "it was not stored now: send it again"
-            return [failure_answer(asked, "internal", message)]
-        if isinstance(outcome, DiscoveryStored) and isinstance(
-            asked, ConversationDiscovered
-        ):
-            return [*discovery_answer(asked, outcome)]
-        if isinstance(outcome, ClaimUnproven):
-            message = "the claimed message is not in this store: send its facts again"
-            return [failure_answer(asked, "claim_unproven", message)]
-        if isinstance(outcome, ClaimProven):
-            return self._tell_anchor(outcome)
-        return []
+        return answers_to(asked, outcome)
 
     def work_refused(self, ticket: int, error: BrightError) -> list[Effect]:
         """Learn that work was not even taken."""
@@ -361,12 +332,6 @@ class ExtensionSession:
             server_time_ms=now_ms,
             authorization_version=self._granted().authorization_version,
         )
-
-    def _tell_anchor(self, outcome: ClaimProven) -> list[Effect]:
-        told: list[Effect] = [
-            Send(encode(frame)) for frame in snapshots([outcome.anchor])
-        ]
-        return [*told, Announce(outcome.anchor)] if outcome.moved else told
 
     def _revoke(self, standing: Standing) -> list[Effect]:
         reason: answers.RevokedReason = (
