@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
 
+from bright_server.authorization.contract import Authority
 from bright_server.authorization.embedded import EmbeddedAuthority
+from bright_server.authorization.gate import AuthorizingCommitter
+from bright_server.authorization.remote import asking
 from bright_server.clock import Clock, SystemClock
 from bright_server.commit.committer import Committer, GroupCommitter
 from bright_server.errors import ConfigurationError
@@ -44,15 +47,20 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
         StoreInUse: another server serves this database.
         SchemaRefused: the file is not for this server.
         StoreUnavailable: the file cannot be opened, or not written.
+        ConfigurationError: the authority's credential or certificates are unusable.
     """
     make_folder(settings.database)
     counted = metrics.Metrics()
     with lock.held(settings.database, settings.lock_patience_seconds) as descriptor:
         async with (
             _writable(settings, clock) as store,
-            _committing(store, settings, clock, counted, descriptor) as committer,
+            _authority(store, settings, clock, counted) as authority,
+            _committing(store, settings, clock, counted, descriptor) as writer,
+            _authorizing(writer, authority, settings) as committer,
         ):
-            bright, tasks = _compose(store, committer, counted, settings, clock)
+            bright, tasks = _compose(
+                store, committer, authority, counted, settings, clock
+            )
             try:
                 yield bright
             finally:
@@ -69,6 +77,44 @@ async def _writable(settings: Settings, clock: Clock) -> AsyncIterator[SqliteSto
 
 
 @asynccontextmanager
+async def _authority(
+    store: SqliteStore, settings: Settings, clock: Clock, counted: metrics.Metrics
+) -> AsyncIterator[Authority]:
+    """Hold who is asked about bindings: this database, or a service (OT-60)."""
+    if settings.authority is None:
+        yield EmbeddedAuthority(store.bindings, settings.authority_deadline_seconds)
+        return
+    async with asking(settings.authority, settings, clock, counted) as remote:
+        yield remote
+
+
+@asynccontextmanager
+async def _authorizing(
+    committer: Committer, authority: Authority, settings: Settings
+) -> AsyncIterator[Committer]:
+    """Have a remote authority asked before each group; the store asks its own."""
+    if settings.authority is None:
+        yield committer
+        return
+    gate = AuthorizingCommitter(committer, authority, settings)
+    async with _kept_running(gate.run(), "authorizing committer"):
+        yield gate
+
+
+@asynccontextmanager
+async def _kept_running(
+    work: Coroutine[object, object, None], name: str
+) -> AsyncIterator[None]:
+    running = asyncio.create_task(work, name=name)
+    running.add_done_callback(_report_death)
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+@asynccontextmanager
 async def _committing(
     store: SqliteStore,
     settings: Settings,
@@ -82,23 +128,18 @@ async def _committing(
             yield link
         return
     committer = GroupCommitter(store, settings, clock, counted)
-    running = asyncio.create_task(committer.run(), name="group committer")
-    running.add_done_callback(_report_death)
-    try:
+    async with _kept_running(committer.run(), "group committer"):
         yield committer
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
 
 
 def _compose(
     store: SqliteStore,
     committer: Committer,
+    authority: Authority,
     counted: metrics.Metrics,
     settings: Settings,
     clock: Clock,
 ) -> tuple[Bright, list[asyncio.Task[None]]]:
-    authority = EmbeddedAuthority(store.bindings, settings.authority_deadline_seconds)
     hub = Hub(committer, authority, store.store_id, settings, clock)
     counted.watch(
         "bright_connections", "Open connections of extensions", lambda: hub.size

@@ -41,7 +41,7 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 _BUILT_IN = frozenset({"serve", "binding", "store", "schema"})
 # The settings that are options of `bright serve`, too.
-_OPTIONS = ("database", "host", "port", "conformance_echo")
+_OPTIONS = ("database", "host", "port", "authority", "conformance_echo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +86,13 @@ def _add_serve(subparsers: Subparsers) -> None:
     parser.add_argument("--host", help=f"address to listen on ({_source('host')})")
     parser.add_argument(
         "--port", type=int, help=f"port, 0 for any free one ({_source('port')})"
+    )
+    parser.add_argument(
+        "--authority",
+        metavar="URL",
+        help="address of the authorization service (BRIGHT_AUTHORITY; default: the"
+        " bindings in the database); its credential comes from"
+        " BRIGHT_AUTHORITY_CREDENTIAL_FILE, never from here",
     )
     parser.add_argument(
         "--conformance-echo",
@@ -260,12 +267,15 @@ def _create_binding(parsed: argparse.Namespace) -> int:
             )
 
     _check_texts(parsed)
-    database = _database(_settings(parsed))
+    settings = _settings(parsed)
+    database = _database(settings)
     is_new = not database.exists()
     make_folder(database)
     issued = asyncio.run(create())
     if is_new:
         _note(f"made a new database at {database}")
+    if settings.authority is not None:
+        _note("warning: with BRIGHT_AUTHORITY the server asks there, not for bindings")
     for account in parsed.account:
         if not (account.isascii() and account.isdigit()):
             _note(f"warning: the account {account!a} is not digits, as accounts are")

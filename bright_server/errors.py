@@ -67,10 +67,14 @@ class BindingRefused(AuthorizationError):
 
 
 class AuthorityUnavailable(AuthorizationError):
-    """The authority did not answer; nothing is allowed until it does (OT-60)."""
+    """The authority did not answer; nothing is allowed until it does (OT-60).
 
-    def __init__(self, reason: str) -> None:
+    `fault` is the kind of reason in one word, for a metric.
+    """
+
+    def __init__(self, reason: str, fault: str = "unreachable") -> None:
         self.reason = reason
+        self.fault = fault
         super().__init__(f"the authorization service does not answer: {reason}")
 
 

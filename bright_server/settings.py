@@ -7,15 +7,54 @@ their unit.
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
 LogLevel = Annotated[str, Field(pattern="^(?i:debug|info|warning|error|critical)$")]
+
+
+def authority_url(text: str) -> str:
+    """Return the address of an authority, without a slash at its end.
+
+    Raises:
+        ValueError: it is none, it holds a secret or could, or its answers could be
+            forged on the way. The text itself is not in the words.
+    """
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError("an address holds no spaces and nothing but ASCII")
+    if any(sign in text for sign in "@?#"):
+        raise ValueError(
+            "no user, password, query or fragment belongs into the address: the"
+            " credential comes from BRIGHT_AUTHORITY_CREDENTIAL_FILE"
+        )
+    try:
+        parts = urlsplit(text)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole or parts.scheme not in {"https", "http"}:
+        # Not `from` the cause: it quotes the text, and a slip may hold a secret.
+        raise ValueError("give an address like https://authority.example/bright")
+    if parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
+        raise ValueError("use https: only this machine itself may be asked over http")
+    return text.rstrip("/")
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+AuthorityUrl = Annotated[str, AfterValidator(authority_url)]
 
 
 class Settings(BaseSettings):
@@ -33,6 +72,22 @@ class Settings(BaseSettings):
 
     In the environment a JSON list: `["digglfcnabpjfechgmleddlgdipiilej"]`.
     """
+
+    # Who is asked about bindings (docs/authority.md).
+    authority: AuthorityUrl | None = None
+    """The address of a service; None: the bindings in this server's database."""
+    authority_credential: SecretStr | None = Field(default=None, exclude=True)
+    authority_credential_file: Path | None = None
+    """Holds what is sent to the service as a bearer token; read at the start."""
+    authority_ca_file: Path | None = None
+    """Certificates to trust for the service, PEM; None: those of the system."""
+    max_authority_newcomers: Count = 16
+    """Connections whose `hello` is being asked about at once; further ones wait."""
+    max_authority_questions: Count = 2
+    """Questions about standings at once; what comes meanwhile gathers into the next."""
+    max_authority_bindings: Count = 500
+    """Bindings in one question."""
+    max_authority_answer_bytes: Count = 1_048_576
 
     # One frame, one batch, one message.
     max_frame_bytes: Count = 1_048_576

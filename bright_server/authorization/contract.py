@@ -21,6 +21,8 @@ class Standing(Enum):
     VALID = "valid"
     REVOKED = "revoked"
     VERSION_CHANGED = "version_changed"
+    UNKNOWN = "unknown"
+    """The authority did not say; an authority itself raises `AuthorityUnavailable`."""
 
 
 @dataclass(frozen=True, slots=True)

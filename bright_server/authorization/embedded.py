@@ -6,7 +6,6 @@ Makes tokens, keeps only their digests, and answers within a deadline or not at 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from bright_server.authorization.contract import (
     Standing,
     standing_of,
 )
+from bright_server.authorization.tokens import token_digest
 from bright_server.errors import AuthorityUnavailable, BindingRefused, StoreError
 from bright_server.messages import BindingId, Grant
 
@@ -27,14 +27,6 @@ class IssuedBinding:
 
     binding: Binding
     token: str = field(repr=False)
-
-
-def token_digest(token: str) -> bytes:
-    """Return what is kept of a token.
-
-    A token has 256 random bits, so a plain digest cannot be guessed back.
-    """
-    return hashlib.sha256(token.encode()).digest()
 
 
 async def issue_binding(

@@ -26,7 +26,10 @@ _MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 
 
 class Metrics:
-    """The server's metrics, in a registry of their own; a `CommitWatch`."""
+    """The server's metrics, in a registry of their own.
+
+    A `CommitWatch` and an `AuthorityWatch`.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -50,6 +53,19 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        self._authority = Histogram(
+            "bright_authority_question_seconds",
+            "From asking the authorization service to its answer, or to giving up",
+            ["question"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._authority_faults = Counter(
+            "bright_authority_faults",
+            "Questions that the authorization service did not answer, by why",
+            ["fault"],
+            registry=self.registry,
+        )
         self._size = Histogram(
             "bright_group_messages",
             "Messages in one group commit",
@@ -60,6 +76,12 @@ class Metrics:
     def watch(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """Show a value that is read when the metrics are."""
         Gauge(name, help_text, registry=self.registry).set_function(read)
+
+    def authority_asked(self, question: str, fault: str | None, seconds: float) -> None:
+        """See `AuthorityWatch.authority_asked`."""
+        self._authority.labels(question).observe(seconds)
+        if fault is not None:
+            self._authority_faults.labels(fault).inc()
 
     def group_committed(self, report: GroupReport) -> None:
         """See `CommitWatch.group_committed`."""

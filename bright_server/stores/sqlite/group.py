@@ -86,10 +86,13 @@ class GroupWriter:
         cache: ConversationCache,
         last_position: int,
         now_ms: int,
+        *,
+        judges_grants: bool,
     ) -> None:
         self._database = database
         self._cache = cache
         self._now_ms = now_ms
+        self._judges_grants = judges_grants
         self._result = GroupResult(last_position=last_position)
 
     def write(self, group: Sequence[Work]) -> GroupResult:
@@ -113,9 +116,13 @@ class GroupWriter:
         return self._result
 
     def _allowed(self, group: Sequence[Work]) -> list[tuple[int, Work]]:
-        """Judge every grant inside the transaction (OT-60): one statement for all."""
+        """Judge every grant inside the transaction (OT-60): one statement for all.
+
+        A remote authority's grants are no bindings of this database: they were asked
+        about before the group came here.
+        """
         grants = {work.grant for work in group if not isinstance(work, Probe)}
-        if not grants:
+        if not grants or not self._judges_grants:
             return list(enumerate(group))
         found = bindings_by_ids(self._database, {grant.binding_id for grant in grants})
         standings = {

@@ -136,7 +136,11 @@ class SqliteStore:
         database.execute(SQL["begin"])
         try:
             writer = GroupWriter(
-                database, self._cache, self._last_position, self._clock.now_ms()
+                database,
+                self._cache,
+                self._last_position,
+                self._clock.now_ms(),
+                judges_grants=self._settings.authority is None,
             )
             result = writer.write(group)
             database.execute(SQL["commit"])

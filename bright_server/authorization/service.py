@@ -1,0 +1,159 @@
+"""HTTP to the authorization service; the one home of httpcore.
+
+httpcore has a connection pool and TLS, and none of what a browser's friend would do
+here: it follows no redirect, keeps no cookie, unpacks nothing, and takes no proxy from
+the environment. So the credential goes to the one address that was given.
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Final
+
+import httpcore
+
+from bright_server.errors import AuthorityUnavailable, ConfigurationError
+from bright_server.settings import Settings
+
+# Shorter than servers keep an idle connection: it should be ours to close.
+_KEPT_SECONDS: Final = 3.0
+
+# A kept connection may have been closed from the other side just now.
+_BROKEN: Final = (
+    httpcore.RemoteProtocolError,
+    httpcore.ReadError,
+    httpcore.WriteError,
+)
+_FAULTS: Final = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+    httpcore.ConnectionNotAvailable,
+    OSError,
+)
+
+
+class AuthorityService:
+    """Asks one service questions over a bounded pool of connections.
+
+    Has no deadline of its own: whoever asks has one.
+
+    Raises:
+        ConfigurationError: the credential or the certificates cannot be used.
+    """
+
+    def __init__(self, address: str, settings: Settings) -> None:
+        self._address = address
+        self._max_answer_bytes = settings.max_authority_answer_bytes
+        self._headers = [
+            (b"content-type", b"application/json"),
+            (b"accept", b"application/json"),
+            (b"accept-encoding", b"identity"),
+            *_credential_header(settings),
+        ]
+        most = settings.max_authority_newcomers + settings.max_authority_questions
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=_trust(settings.authority_ca_file),
+            max_connections=most,
+            max_keepalive_connections=most,
+            keepalive_expiry=_KEPT_SECONDS,
+        )
+
+    async def ask(self, path: str, question: bytes) -> bytes:
+        """Return the body of the answer.
+
+        A question changes nothing, so one whose connection breaks is asked once more.
+
+        Raises:
+            AuthorityUnavailable: there is no answer that could be read.
+        """
+        try:
+            try:
+                return await self._ask_once(path, question)
+            except _BROKEN:
+                return await self._ask_once(path, question)
+        except _FAULTS as error:
+            raise _in_words(error) from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._pool.aclose()
+
+    async def _ask_once(self, path: str, question: bytes) -> bytes:
+        async with self._pool.stream(
+            "POST", self._address + path, headers=self._headers, content=question
+        ) as answer:
+            if answer.status != 200:
+                moved = ", and is not followed" if 300 <= answer.status < 400 else ""
+                raise AuthorityUnavailable(
+                    f"it answers with HTTP {answer.status}{moved}", "status"
+                )
+            body = bytearray()
+            async for part in answer.aiter_stream():
+                body += part
+                if len(body) > self._max_answer_bytes:
+                    raise AuthorityUnavailable(
+                        f"its answer is longer than {self._max_answer_bytes} bytes"
+                        " (BRIGHT_MAX_AUTHORITY_ANSWER_BYTES)",
+                        "oversized",
+                    )
+            return bytes(body)
+
+
+def _in_words(error: Exception) -> AuthorityUnavailable:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = f"its certificate is not trusted ({cause.verify_message})"
+            return AuthorityUnavailable(reason, "tls")
+        if isinstance(cause, ssl.SSLError):
+            return AuthorityUnavailable("no TLS connection comes about", "tls")
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpcore.ProtocolError):
+        return AuthorityUnavailable("what it speaks is not HTTP", "malformed")
+    return AuthorityUnavailable(
+        f"it cannot be reached ({type(error).__name__})", "unreachable"
+    )
+
+
+def _trust(certificates: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=certificates)
+    except OSError as error:  # an SSLError is one
+        raise ConfigurationError(
+            f"BRIGHT_AUTHORITY_CA_FILE {certificates} cannot be used"
+            f" ({error.strerror or 'no certificates in it'}): give a file of"
+            " certificates in PEM"
+        ) from error
+
+
+def _credential_header(settings: Settings) -> list[tuple[bytes, bytes]]:
+    file, given = settings.authority_credential_file, settings.authority_credential
+    if file is not None and given is not None:
+        raise ConfigurationError(
+            "give BRIGHT_AUTHORITY_CREDENTIAL_FILE or BRIGHT_AUTHORITY_CREDENTIAL, not"
+            " both"
+        )
+    if file is not None:
+        name, credential = "BRIGHT_AUTHORITY_CREDENTIAL_FILE", _read(file)
+    elif given is not None:
+        name, credential = "BRIGHT_AUTHORITY_CREDENTIAL", given.get_secret_value()
+    else:
+        return []
+    credential = credential.strip()
+    if not credential or not (credential.isascii() and credential.isprintable()):
+        raise ConfigurationError(f"{name} holds no credential: one line of plain ASCII")
+    return [(b"authorization", b"Bearer " + credential.encode())]
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii")
+    except OSError as error:
+        raise ConfigurationError(
+            f"BRIGHT_AUTHORITY_CREDENTIAL_FILE {file} cannot be read ({error.strerror})"
+        ) from error
+    except UnicodeDecodeError:  # it quotes the content: not even as a cause
+        return ""
