@@ -32,8 +32,9 @@ from bright_server.settings import Settings
 from bright_server.stores.sqlite.connection import make_folder, refuse_foreign
 from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import bindings_opened
-from bright_server.wire.codec import compact_json, is_identifier, unstorable_path
+from bright_server.wire.codec import is_identifier
 from bright_server.wire.contract import contract_text
+from bright_server.wire.text import compact_json, unstorable_path
 
 # argparse has no public name for what add_subparsers() returns.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001

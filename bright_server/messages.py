@@ -128,6 +128,39 @@ class RefusedMessage:
     code: RefusalCode
 
 
+class ObservedProfile(NamedTuple):
+    """What a page showed of a conversation's contact (OT-80).
+
+    `ali_id` is a fact like the others, never a key (OT-87). `profile` is canonical
+    JSON; `fingerprint` is the extension's own, and only ever compared.
+    """
+
+    conversation_id: str
+    ali_id: str | None
+    observed_at_ms: int
+    fingerprint: str
+    profile: str
+
+
+class RenderedCard(NamedTuple):
+    """A card of a message as the page rendered it (OT-90); `content` is canonical JSON.
+
+    With its conversation's key, message and kind are the scope of idempotency.
+    """
+
+    message_id: str
+    card_kind: str
+    content: str
+
+
+class ObservedFacts(NamedTuple):
+    """What a page showed of a conversation's buyer; `facts` is canonical JSON."""
+
+    observed_at_ms: int
+    fingerprint: str
+    facts: str
+
+
 @dataclass(frozen=True, slots=True)
 class DiscoveredConversation:
     """One row of the page's conversation list."""
@@ -144,6 +177,24 @@ class Anchor:
     conversation: ConversationKey
     latest_message_id: str
     anchored_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A committed message with its place in its conversation."""
+
+    conversation: ConversationKey
+    sequence: int
+    message: ObservedMessage
+
+
+@dataclass(frozen=True, slots=True)
+class ContactProfile:
+    """The newest profile of a conversation's contact; `profile` is canonical JSON."""
+
+    ali_id: str | None
+    observed_at_ms: int
+    profile: str
 
 
 @dataclass(frozen=True, slots=True)

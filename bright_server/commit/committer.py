@@ -21,7 +21,9 @@ from bright_server.commit.contract import (
     NotStored,
     ObservationStore,
     ObservedBatch,
+    ObservedProfiles,
     Outcome,
+    RenderedCards,
     Work,
 )
 from bright_server.errors import CommitterStopped, Overloaded, StoreUnavailable
@@ -95,6 +97,15 @@ class Pending:
     def messages(self) -> int:
         """Return how many messages it is; other work than batches is none."""
         return len(self.work.messages) if isinstance(self.work, ObservedBatch) else 0
+
+    @property
+    def rows(self) -> int:
+        """Return how much of a group it takes: its messages, profiles or cards."""
+        if isinstance(self.work, ObservedProfiles):
+            return len(self.work.profiles)
+        if isinstance(self.work, RenderedCards):
+            return len(self.work.cards)
+        return self.messages
 
 
 class GroupCommitter:
@@ -175,10 +186,10 @@ class GroupCommitter:
 
     def _take_group(self) -> list[Pending]:
         group: list[Pending] = []
-        messages = 0
+        rows = 0
         while self._pending and len(group) < self._settings.max_group_items:
-            messages += self._pending[0].messages
-            if group and messages > self._settings.max_group_messages:
+            rows += self._pending[0].rows
+            if group and rows > self._settings.max_group_messages:
                 break
             group.append(self._pending.popleft())
         return self._without_early_claims(group)

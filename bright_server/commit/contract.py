@@ -19,7 +19,10 @@ from bright_server.messages import (
     ConversationKey,
     DiscoveredConversation,
     Grant,
+    ObservedFacts,
     ObservedMessages,
+    ObservedProfile,
+    RenderedCard,
 )
 
 
@@ -65,13 +68,41 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedProfiles:
+    """Profiles of an account's contacts; the latest of a conversation wins (OT-81)."""
+
+    grant: Grant
+    channel_account_id: str
+    profiles: Sequence[ObservedProfile]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedCards:
+    """Cards of one conversation; the first content of a card wins (OT-90)."""
+
+    grant: Grant
+    conversation: ConversationKey
+    cards: Sequence[RenderedCard]
+
+
+@dataclass(frozen=True, slots=True)
+class BuyerFacts:
+    """Facts of a conversation's buyer; the latest win."""
+
+    grant: Grant
+    conversation: ConversationKey
+    facts: ObservedFacts
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """Asks for one real write on the way that messages take (MS-15)."""
 
     value: int
 
 
-Work: TypeAlias = ObservedBatch | Discovery | Progress | Claim | Probe
+LedgerWork: TypeAlias = ObservedProfiles | RenderedCards | BuyerFacts
+Work: TypeAlias = ObservedBatch | Discovery | Progress | Claim | LedgerWork | Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +151,36 @@ class ClaimUnproven:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfilesStored:
+    """Of each profile's conversation, it or a later one is on disk.
+
+    `taken` says by index which are the newest now; the others can never win any more.
+    """
+
+    taken: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class CardsStored:
+    """Each card's scope is on disk, `size` of them.
+
+    It was there already with this content (`repeats`, by index), or with other content
+    (`conflicts`): then the first stays, and the difference is kept.
+    """
+
+    size: int
+    repeats: frozenset[int] = frozenset()
+    conflicts: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FactsStored:
+    """These facts or later ones are on disk; `taken` says whether it is these."""
+
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeStored:
     """The probe was written and is on disk."""
 
@@ -144,6 +205,9 @@ Outcome: TypeAlias = (
     | ProgressStored
     | ClaimProven
     | ClaimUnproven
+    | ProfilesStored
+    | CardsStored
+    | FactsStored
     | ProbeStored
     | Denied
     | NotStored
@@ -164,10 +228,11 @@ class ObservationStore(Protocol):
     async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
         """Do all of the work in one durable transaction; return outcomes in its order.
 
-        Batches count before claims of the same group. Each grant is judged inside the
-        transaction. One scope is one row however often it comes, also twice in one
-        group; a repeat takes no sequence number and no position (MS-20). Work that
-        cannot be stored does not spoil the rest: it alone is `NotStored`.
+        Batches count before claims of the same group, and works of one ledger in their
+        order. Each grant is judged inside the transaction. One scope is one row however
+        often it comes, also twice in one group; a repeat takes no sequence number and
+        no position (MS-20). Work that cannot be stored does not spoil the rest: it
+        alone is `NotStored`.
 
         Raises:
             StoreUnavailable: nothing of the group was stored; it may be tried again.

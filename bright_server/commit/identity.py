@@ -8,7 +8,7 @@ observing device are not. The same scope with other content is a conflict.
 from __future__ import annotations
 
 from bright_server.messages import ObservedMessage
-from bright_server.wire.codec import canonical_json
+from bright_server.wire.text import canonical_json
 
 CONTENT_FIELDS = (
     "senderId",

@@ -19,7 +19,8 @@ from bright_server.messages import (
     StructuredParts,
 )
 from bright_server.wire.batches import WholeBatch, WireMessage
-from bright_server.wire.codec import PartialBatch, canonical_json
+from bright_server.wire.codec import PartialBatch
+from bright_server.wire.text import canonical_json
 
 # How much longer than on the wire a part may be as canonical JSON: 1e15 is
 # 1000000000000000.0.

@@ -148,7 +148,7 @@ class Connection:
             if text is None:
                 effects = self.session.receive_binary()
             else:
-                effects = self.session.receive_text(text.encode())
+                effects = self.session.receive_text(text.encode(), self._clock.now_ms())
             for question in self.perform(effects):
                 self.perform(await self._ask(question))
 

@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 from bright_server.commit.contract import Claim, Discovery, Progress, Work
 from bright_server.messages import ConversationKey, DiscoveredConversation, Grant
-from bright_server.wire.codec import canonical_json
 from bright_server.wire.requests import (
     ConversationDiscovered,
     HistoryProgress,
     SyncComplete,
 )
+from bright_server.wire.text import canonical_json
 
 Operation: TypeAlias = ConversationDiscovered | HistoryProgress | SyncComplete
 

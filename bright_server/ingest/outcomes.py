@@ -15,6 +15,7 @@ from bright_server.commit.contract import (
 )
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import Announce, Effect, Send
+from bright_server.ingest.ledgers import AskedLedger, ledger_answer
 from bright_server.ingest.replies import (
     Asked,
     AskedBatch,
@@ -30,9 +31,10 @@ def answers_to(asked: Asked, outcome: Outcome) -> list[Effect]:
     """Return what is to be said of finished work; a denied one is not for here."""
     if isinstance(asked, AskedBatch):
         return [batch_answer(asked, outcome)]
+    if isinstance(asked, AskedLedger):
+        return [ledger_answer(asked, outcome) or _not_stored(asked)]
     if isinstance(outcome, NotStored):
-        message = "it was not stored now: send it again"
-        return [failure_answer(asked, "internal", message)]
+        return [_not_stored(asked)]
     if isinstance(outcome, DiscoveryStored) and isinstance(
         asked, ConversationDiscovered
     ):
@@ -43,6 +45,10 @@ def answers_to(asked: Asked, outcome: Outcome) -> list[Effect]:
     if isinstance(outcome, ClaimProven):
         return _told(outcome)
     return []
+
+
+def _not_stored(asked: Asked) -> Send:
+    return failure_answer(asked, "internal", "it was not stored now: send it again")
 
 
 def _told(outcome: ClaimProven) -> list[Effect]:

@@ -19,6 +19,7 @@ from bright_server.errors import FrameRefused
 from bright_server.ingest.admission import Admitted
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import Send
+from bright_server.ingest.ledgers import AskedLedger
 from bright_server.messages import ConversationKey, Grant
 from bright_server.settings import Settings
 from bright_server.wire import answers
@@ -40,7 +41,9 @@ class AskedBatch:
     admitted: Admitted
 
 
-Asked: TypeAlias = AskedBatch | ConversationDiscovered | HistoryProgress | SyncComplete
+Asked: TypeAlias = (
+    AskedBatch | AskedLedger | ConversationDiscovered | HistoryProgress | SyncComplete
+)
 
 
 def welcome_answer(
@@ -121,9 +124,7 @@ def error_answer(error: FrameRefused) -> Send:
 
 def failure_answer(asked: Asked, code: str, message: str) -> Send:
     """Say that what was asked could not be done."""
-    if isinstance(asked, AskedBatch):
-        return _error(code, message, asked.request_id)
-    if isinstance(asked, ConversationDiscovered):
+    if isinstance(asked, AskedBatch | AskedLedger | ConversationDiscovered):
         return _error(code, message, asked.request_id)
     # These carry no request id: the conversation says which one it was.
     return _error(

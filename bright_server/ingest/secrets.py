@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from bright_server.wire.codec import parse_json
+from bright_server.wire.text import parse_json
 
 _REDACTED: Final = "[redacted]"
 

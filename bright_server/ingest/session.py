@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from itertools import count
+from types import UnionType
 
 from bright_server.authorization.contract import Standing
 from bright_server.commit.contract import Denied, ObservedBatch, Outcome
@@ -28,6 +29,7 @@ from bright_server.ingest.effects import (
     Send,
     Submit,
 )
+from bright_server.ingest.ledgers import AskedLedger, ledger_answer, taken
 from bright_server.ingest.operations import work_of
 from bright_server.ingest.outcomes import answers_to
 from bright_server.ingest.replies import (
@@ -52,6 +54,7 @@ from bright_server.wire.codec import (
     decode_request,
     encode,
 )
+from bright_server.wire.ledger_codec import LedgerFrame
 from bright_server.wire.requests import (
     ConversationDiscovered,
     Heartbeat,
@@ -103,8 +106,8 @@ class ExtensionSession:
 
     # What comes in.
 
-    def receive_text(self, data: bytes) -> list[Effect]:
-        """Take one text frame, as its UTF-8."""
+    def receive_text(self, data: bytes, now_ms: int) -> list[Effect]:
+        """Take one text frame, as its UTF-8, that came at `now_ms`."""
         if self._state is _State.CLOSED:
             return []
         try:
@@ -116,7 +119,7 @@ class ExtensionSession:
             return [error_answer(error)]
         if self._state is not _State.OPEN:
             return self._greet(frame)
-        return self._take(frame, len(data))
+        return self._take(frame, len(data), now_ms)
 
     def receive_binary(self) -> list[Effect]:
         """Take a binary frame: the protocol has none."""
@@ -234,7 +237,7 @@ class ExtensionSession:
 
     # Frames of an open connection.
 
-    def _take(self, frame: Request, size_bytes: int) -> list[Effect]:
+    def _take(self, frame: Request, size_bytes: int, now_ms: int) -> list[Effect]:
         if isinstance(frame, Hello):
             return _refuse(
                 "invalid_frame", "hello comes once", "type", frame.request_id
@@ -242,7 +245,9 @@ class ExtensionSession:
         if isinstance(frame, Heartbeat):
             return self._take_heartbeat(frame)
         envelope = (
-            frame.envelope if isinstance(frame, WholeBatch | PartialBatch) else frame
+            frame.envelope
+            if isinstance(frame, WholeBatch | PartialBatch | LedgerFrame)
+            else frame
         )
         account = envelope.channel_account_id
         if account not in self._granted().accounts:
@@ -254,6 +259,8 @@ class ExtensionSession:
             )
         if isinstance(frame, WholeBatch | PartialBatch):
             return self._take_batch(frame, size_bytes)
+        if isinstance(frame, LedgerFrame):
+            return self._take_ledger(frame, size_bytes, now_ms)
         if isinstance(frame, PageRegister):
             return [CheckStanding(self._granted(), frame)]
         return self._take_operation(frame, size_bytes)
@@ -297,11 +304,32 @@ class ExtensionSession:
         if size > most:
             message = f"a batch holds at most {most} messages, this one {size}"
             return _refuse("batch_too_large", message, "messages", request_id)
-        flying = sum(isinstance(each, AskedBatch) for each in self._asked.values())
-        if flying >= self._settings.max_in_flight_batches:
-            message = f"{flying} batches wait for their ACK: wait for one of them"
-            return _refuse("too_many_in_flight", message, None, request_id)
-        return []
+        return self._in_flight_refusal(AskedBatch, "batches", request_id)
+
+    def _take_ledger(
+        self, frame: LedgerFrame, size_bytes: int, now_ms: int
+    ) -> list[Effect]:
+        # Counted apart from batches, so that neither has to wait for the other.
+        request_id = frame.envelope.request_id
+        if refusal := self._in_flight_refusal(AskedLedger, "frames", request_id):
+            return refusal
+        try:
+            asked, work = taken(frame, self._granted(), now_ms, self._settings)
+        except FrameRefused as error:
+            return [error_answer(error)]
+        if work is None:
+            answer = ledger_answer(asked, None)
+            return [] if answer is None else [answer]
+        return [Submit(self._ticket(asked), work, size_bytes)]
+
+    def _in_flight_refusal(
+        self, kind: type[Asked] | UnionType, name: str, request_id: str
+    ) -> list[Effect]:
+        flying = sum(isinstance(each, kind) for each in self._asked.values())
+        if flying < self._settings.max_in_flight_batches:
+            return []
+        message = f"{flying} {name} wait for their ACK: wait for one of them"
+        return _refuse("too_many_in_flight", message, None, request_id)
 
     def _ticket(self, asked: Asked) -> int:
         ticket = next(self._tickets)
@@ -334,8 +362,6 @@ class ExtensionSession:
         )
 
     def _revoke(self, standing: Standing) -> list[Effect]:
-        if standing is Standing.UNKNOWN:
-            return self.silent()
         reason: answers.RevokedReason = (
             "revoked" if standing is Standing.REVOKED else "version_changed"
         )

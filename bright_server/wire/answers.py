@@ -21,6 +21,7 @@ ErrorCode = Literal[
     "overloaded",
     "claim_unproven",
     "profile_observed_at_future",
+    "facts_observed_at_future",
     "route_not_exact",
     "internal",
 ]
@@ -117,6 +118,65 @@ class ObservationAck(Answer):
     results: list[MessageResult]
 
 
+class ProfileName(Answer):
+    """One observation of a contact, named so exactly that no other is meant (OT-83)."""
+
+    conversation_id: str
+    fingerprint: str
+    observed_at_ms: int
+
+
+class RejectedProfile(ProfileName):
+    """An observation that can never be stored."""
+
+    code: RefusalCode
+
+
+class ContactProfileAck(Answer):
+    """Answers `contact.profile.observed`: what need not be sent again.
+
+    Of each conversation in `acks` that profile, or a later one, is on disk.
+    """
+
+    type: Literal["contact.profile.ack"] = "contact.profile.ack"
+    request_id: str
+    channel_account_id: str
+    acks: list[ProfileName]
+    rejected: list[RejectedProfile] | None = None
+
+
+class CardResult(Answer):
+    """What became of one card."""
+
+    candidate_key: str
+    message_id: str
+    card_kind: str
+    status: ResultStatus
+    duplicate: bool
+    code: RefusalCode | None = None
+
+
+class CardRenderedAck(Answer):
+    """Answers `card.rendered.observed`: one result per card, in its order."""
+
+    type: Literal["card.rendered.ack"] = "card.rendered.ack"
+    request_id: str
+    channel_account_id: str
+    conversation_id: str
+    results: list[CardResult]
+
+
+class BuyerFactsAck(Answer):
+    """Answers `buyer.facts.observed`: these facts, or later ones, are on disk."""
+
+    type: Literal["buyer.facts.ack"] = "buyer.facts.ack"
+    request_id: str
+    channel_account_id: str
+    conversation_id: str
+    fingerprint: str
+    observed_at_ms: int
+
+
 class AnchorEntry(Answer):
     """One conversation's anchor."""
 
@@ -166,6 +226,9 @@ ExtensionAnswer = Annotated[
     | PageRegistered
     | ConversationKnown
     | ObservationAck
+    | ContactProfileAck
+    | CardRenderedAck
+    | BuyerFactsAck
     | AnchorSnapshot
     | BindingRevoked
     | Keepalive

@@ -23,8 +23,14 @@ from bright_server.wire.batches import (
     message_of,
     read_whole_batch,
 )
+from bright_server.wire.ledger_codec import (
+    LEDGER_ENVELOPES,
+    LedgerFrame,
+    ledger_frame,
+)
 from bright_server.wire.requests import Message, ObservationEnvelope
 from bright_server.wire.scalars import CandidateKey, Frame, Identifier, RequestId
+from bright_server.wire.text import is_storable, unstorable_path
 
 _BATCH_TYPE: Final = b'"observation.batch"'
 _HEAD: Final = 200
@@ -62,12 +68,6 @@ _WRONG_ROLE: Final = frozenset(
 )  # fmt: skip
 
 
-_CANONICAL: Final = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-)
-_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-
-
 class _MessageHandle(Frame):
     """What it takes to answer for one message at all."""
 
@@ -92,6 +92,7 @@ Request: TypeAlias = (
     | requests.SyncComplete
     | WholeBatch
     | PartialBatch
+    | LedgerFrame
 )
 
 
@@ -131,6 +132,9 @@ def decode_slowly(data: bytes) -> Request:
         )
     if kind == "observation.batch":
         return _decode_batch(frame, request_id)
+    if kind in LEDGER_ENVELOPES:
+        envelope = _validated(LEDGER_ENVELOPES[kind], frame, request_id)
+        return ledger_frame(envelope, frame)
     model = _MODELS.get(kind)
     if model is None:
         raise FrameRefused(
@@ -152,56 +156,13 @@ def encode_known(frame: Frame) -> str:
     return frame.model_dump_json(by_alias=True)
 
 
-def canonical_json(value: object) -> str:
-    """Return the one spelling of a JSON value: sorted keys, no spaces, plain Unicode.
-
-    Raises:
-        ValueError: for what JSON cannot say (NaN, an infinite number).
-    """
-    return _CANONICAL.encode(value)
-
-
-def compact_json(value: object) -> str:
-    """Return JSON on one line, keys in the order given."""
-    return _COMPACT.encode(value)
-
-
-def parse_json(text: str) -> object:
-    """Return the value of JSON that this server itself wrote."""
-    return cast("object", json.loads(text))
-
-
-def unstorable_path(value: object) -> str | None:
-    """Return where a JSON value holds a lone surrogate or NUL, as a dotted path."""
-    pending: list[tuple[str, object]] = [("", value)]
-    while pending:
-        path, item = pending.pop()
-        if isinstance(item, str):
-            if not _is_storable(item):
-                return path
-        elif isinstance(item, dict):
-            for key, part in item.items():
-                if not _is_storable(key):
-                    return path
-                pending.append((f"{path}.{key}" if path else key, part))
-        elif isinstance(item, list):
-            pending.extend((f"{path}.{i}", part) for i, part in enumerate(item))
-    return None
-
-
 def is_identifier(text: str) -> bool:
     """Say whether a frame can carry this text as an id."""
     try:
         _IDENTIFIER.validate_python(text, strict=True)
     except ValidationError:
         return False
-    return _is_storable(text)
-
-
-def _is_storable(text: str) -> bool:
-    if "\x00" in text:
-        return False
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+    return is_storable(text)
 
 
 def _parse(data: bytes) -> dict[str, object]:
@@ -221,7 +182,7 @@ def _request_id(frame: dict[str, object]) -> str | None:
         found = _REQUEST_ID.validate_python(frame.get("requestId"), strict=True)
     except ValidationError:
         return None
-    return found if _is_storable(found) else None
+    return found if is_storable(found) else None
 
 
 def _validated(

@@ -11,6 +11,11 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
+from bright_server.wire.ledgers import (
+    BuyerFactsObserved,
+    CardRenderedObserved,
+    ContactProfileObserved,
+)
 from bright_server.wire.scalars import (
     CandidateKey,
     Counter,
@@ -149,6 +154,9 @@ ExtensionRequest = Annotated[
     | ConversationDiscovered
     | ObservationBatch
     | HistoryProgress
-    | SyncComplete,
+    | SyncComplete
+    | ContactProfileObserved
+    | CardRenderedObserved
+    | BuyerFactsObserved,
     Field(discriminator="type"),
 ]

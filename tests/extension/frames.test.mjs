@@ -15,7 +15,7 @@ const examples = readdirSync(EXAMPLES)
 
 test("every golden frame to the extension is read, with all that it says", () => {
   const incoming = examples.filter((each) => each.direction === "toExtension");
-  assert.ok(incoming.length >= 9);
+  assert.ok(incoming.length >= 12);
   for (const { frame } of incoming) {
     const read = readFrame(JSON.stringify(frame));
     assert.notEqual(read, null, frame.type);

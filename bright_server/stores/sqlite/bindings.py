@@ -10,7 +10,7 @@ from bright_server.authorization.contract import Binding
 from bright_server.messages import BindingId
 from bright_server.stores.sqlite.connection import StoreConnection, translated
 from bright_server.stores.sqlite.queries import SQL
-from bright_server.wire.codec import compact_json, parse_json
+from bright_server.wire.text import compact_json, parse_json
 
 
 class SqliteBindings:

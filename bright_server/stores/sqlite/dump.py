@@ -9,24 +9,28 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bright_server.commit.identity import CONTENT_FIELDS
 from bright_server.errors import StoreMissing
 from bright_server.stores.sqlite.connection import translated
 from bright_server.stores.sqlite.queries import SQL
-from bright_server.wire.codec import parse_json
+from bright_server.wire.text import parse_json
 
 _SCOPE: Final = ("channelAccountId", "conversationId")
 _MESSAGE: Final = (
     *_SCOPE, "messageId", "sequence", "position", "senderId", "direction", "sentAtMs",
     "kind", "text", "content", "quote", "recall", "raw", "receivedAtMs",
 )  # fmt: skip
-_JSON: Final = frozenset({"content", "quote", "recall", "raw", "nextTimeStamp"})
+_JSON: Final = frozenset(
+    {"content", "quote", "recall", "raw", "nextTimeStamp", "profile", "facts"}
+)
 
 
 def dump(database: Path) -> Iterator[dict[str, object]]:
     """Yield every record, the store's own first.
+
+    A database that an older server wrote, and none has opened since, has fewer kinds.
 
     Raises:
         StoreMissing: there is no such file; none is made.
@@ -42,7 +46,8 @@ def dump(database: Path) -> Iterator[dict[str, object]]:
         reader.execute("BEGIN")
         store_id, version = reader.execute(SQL["store"]).fetchone()
         yield {"type": "store", "storeId": store_id, "schemaVersion": version}
-        for query, build in _PARTS.items():
+        parts = _PARTS | (_PARTS_OF_2 if version >= 2 else {})
+        for query, build in parts.items():
             for row in reader.execute(SQL[query]):
                 yield build(row)
 
@@ -82,7 +87,8 @@ def _conflict(row: tuple[Any, ...]) -> dict[str, object]:
     return record | {"receivedAtMs": received_at_ms, "notedAtMs": noted_at_ms}
 
 
-_PARTS: Final[dict[str, Callable[[tuple[Any, ...]], dict[str, object]]]] = {
+_Parts: TypeAlias = dict[str, Callable[[tuple[Any, ...]], dict[str, object]]]
+_PARTS: Final[_Parts] = {
     "dump_conversations": _conversation,
     "dump_messages": lambda row: _named("message", _MESSAGE, row),
     "dump_conflicts": _conflict,
@@ -93,3 +99,31 @@ _PARTS: Final[dict[str, Callable[[tuple[Any, ...]], dict[str, object]]]] = {
         "outbox", ("position", *_SCOPE, "messageId"), row
     ),
 }
+_PARTS_OF_2: Final[_Parts] = {
+    "dump_profiles": lambda row: _named(
+        "contactProfile",
+        (
+            *_SCOPE, "aliId", "observedAtMs", "fingerprint", "profile",
+            "committedAtMs", "bindingId",
+        ),
+        row,
+    ),
+    "dump_cards": lambda row: _named(
+        "renderedCard",
+        (*_SCOPE, "messageId", "cardKind", "content", "committedAtMs", "bindingId"),
+        row,
+    ),
+    "dump_card_conflicts": lambda row: _named(
+        "cardConflict",
+        (*_SCOPE, "messageId", "cardKind", "content", "notedAtMs", "bindingId"),
+        row,
+    ),
+    "dump_facts": lambda row: _named(
+        "buyerFacts",
+        (
+            *_SCOPE, "observedAtMs", "fingerprint", "facts", "committedAtMs",
+            "bindingId",
+        ),
+        row,
+    ),
+}  # fmt: skip

@@ -16,6 +16,7 @@ from bright_server.commit.contract import (
     Denied,
     Discovery,
     DiscoveryStored,
+    LedgerWork,
     ObservedBatch,
     Outcome,
     Probe,
@@ -27,6 +28,7 @@ from bright_server.commit.contract import (
 from bright_server.messages import Anchor, ConversationKey, ObservedMessage
 from bright_server.stores.sqlite.bindings import bindings_by_ids
 from bright_server.stores.sqlite.bulk import insert_rows
+from bright_server.stores.sqlite.ledgers import Indexed, write_ledgers
 from bright_server.stores.sqlite.plan import (
     ConversationState,
     GroupPlan,
@@ -34,7 +36,7 @@ from bright_server.stores.sqlite.plan import (
     plan_group,
 )
 from bright_server.stores.sqlite.queries import SQL
-from bright_server.wire.codec import compact_json
+from bright_server.wire.text import compact_json
 
 
 class ConversationCache:
@@ -101,14 +103,21 @@ class GroupWriter:
         batches = [(i, work) for i, work in allowed if isinstance(work, ObservedBatch)]
         if batches:
             self._write_batches(batches)
+        ledgers: list[Indexed] = []
         for index, work in allowed:
-            if isinstance(work, Discovery):
+            if isinstance(work, LedgerWork):
+                ledgers.append((index, work))
+            elif isinstance(work, Discovery):
                 self._discover(index, work)
             elif isinstance(work, Progress):
                 self._store_progress(index, work)
             elif isinstance(work, Probe):
                 self._run("write_probe", (work.value,))
                 self._result.outcomes[index] = ProbeStored()
+        if ledgers:
+            self._result.outcomes |= write_ledgers(
+                self._database, ledgers, self._now_ms
+            )
         # Last, so that a claim sees every batch that came before it.
         claims = [(i, work) for i, work in allowed if isinstance(work, Claim)]
         if claims:

@@ -131,6 +131,70 @@ JOIN anchor AS a ON a.conversation = c.conversation
 UPDATE conversation SET latest_message_at_ms = max(coalesce(latest_message_at_ms, 0), ?)
 WHERE channel_account_id = ? AND conversation_id = ?
 
+-- name: find_refs
+SELECT c.channel_account_id, c.conversation_id, c.conversation
+FROM json_each(?) AS wanted
+CROSS JOIN conversation AS c
+    ON c.channel_account_id = json_extract(wanted.value, '$[0]')
+    AND c.conversation_id = json_extract(wanted.value, '$[1]')
+
+-- name: put_profile
+-- Latest wins, strictly, by the time of observation (OT-81); a row comes back if it won.
+INSERT INTO contact_profile (
+    conversation, ali_id, profile, fingerprint, observed_at_ms, committed_at_ms, binding_id
+) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (conversation) DO UPDATE SET
+    ali_id = excluded.ali_id,
+    profile = excluded.profile,
+    fingerprint = excluded.fingerprint,
+    observed_at_ms = excluded.observed_at_ms,
+    committed_at_ms = excluded.committed_at_ms,
+    binding_id = excluded.binding_id
+WHERE excluded.observed_at_ms > contact_profile.observed_at_ms
+RETURNING conversation
+
+-- name: put_facts
+INSERT INTO buyer_facts (
+    conversation, facts, fingerprint, observed_at_ms, committed_at_ms, binding_id
+) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (conversation) DO UPDATE SET
+    facts = excluded.facts,
+    fingerprint = excluded.fingerprint,
+    observed_at_ms = excluded.observed_at_ms,
+    committed_at_ms = excluded.committed_at_ms,
+    binding_id = excluded.binding_id
+WHERE excluded.observed_at_ms > buyer_facts.observed_at_ms
+RETURNING conversation
+
+-- name: find_cards
+SELECT r.conversation, r.message_id, r.card_kind, r.content
+FROM json_each(?) AS wanted
+CROSS JOIN rendered_card AS r
+    ON r.conversation = json_extract(wanted.value, '$[0]')
+    AND r.message_id = json_extract(wanted.value, '$[1]')
+    AND r.card_kind = json_extract(wanted.value, '$[2]')
+
+-- name: add_card
+INSERT INTO rendered_card (
+    conversation, message_id, card_kind, content, committed_at_ms, binding_id
+) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: add_card_conflict
+INSERT INTO card_conflict (
+    conversation, message_id, card_kind, content_digest, content, noted_at_ms, binding_id
+) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO NOTHING
+
+-- name: read_messages
+-- With the newest profile of the contact, both of one moment (OT-86).
+SELECT m.sequence, m.message_id, m.sender_id, m.direction, m.sent_at_ms, m.kind, m.text,
+    m.content, m.quote, m.recall, m.raw, p.ali_id, p.observed_at_ms, p.profile
+FROM conversation AS c
+CROSS JOIN message AS m ON m.conversation = c.conversation
+LEFT JOIN contact_profile AS p ON p.conversation = c.conversation
+WHERE c.channel_account_id = ? AND c.conversation_id = ? AND m.sequence > ?
+ORDER BY m.sequence LIMIT ?
+
 -- name: write_probe
 UPDATE readiness SET probe = ?
 
@@ -184,6 +248,27 @@ FROM conflict AS x JOIN conversation AS c USING (conversation) ORDER BY x.confli
 -- name: dump_anchors
 SELECT c.channel_account_id, c.conversation_id, a.message_id, a.anchored_at_ms
 FROM anchor AS a JOIN conversation AS c USING (conversation) ORDER BY a.conversation
+
+-- name: dump_profiles
+SELECT c.channel_account_id, c.conversation_id, p.ali_id, p.observed_at_ms, p.fingerprint,
+    p.profile, p.committed_at_ms, p.binding_id
+FROM contact_profile AS p JOIN conversation AS c USING (conversation)
+ORDER BY p.conversation
+
+-- name: dump_cards
+SELECT c.channel_account_id, c.conversation_id, r.message_id, r.card_kind, r.content,
+    r.committed_at_ms, r.binding_id
+FROM rendered_card AS r JOIN conversation AS c USING (conversation) ORDER BY r.card
+
+-- name: dump_card_conflicts
+SELECT c.channel_account_id, c.conversation_id, x.message_id, x.card_kind, x.content,
+    x.noted_at_ms, x.binding_id
+FROM card_conflict AS x JOIN conversation AS c USING (conversation) ORDER BY x.conflict
+
+-- name: dump_facts
+SELECT c.channel_account_id, c.conversation_id, f.observed_at_ms, f.fingerprint, f.facts,
+    f.committed_at_ms, f.binding_id
+FROM buyer_facts AS f JOIN conversation AS c USING (conversation) ORDER BY f.conversation
 
 -- name: dump_outbox
 SELECT o.position, c.channel_account_id, c.conversation_id, m.message_id

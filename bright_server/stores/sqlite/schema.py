@@ -25,7 +25,7 @@ from bright_server.stores.sqlite.connection import (
 )
 from bright_server.stores.sqlite.queries import SQL
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 # Raised only with a step after which older servers would read the data wrongly.
 OLDEST_COMPATIBLE_VERSION: Final = 1
 

@@ -33,6 +33,7 @@ from bright_server.stores.sqlite.group import (
     GroupWriter,
 )
 from bright_server.stores.sqlite.queries import SQL
+from bright_server.stores.sqlite.reader import SqliteMessages
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +67,11 @@ class SqliteStore:
     def bindings(self) -> SqliteBindings:
         """Return the bindings, read apart from the writer."""
         return SqliteBindings(self._reader)
+
+    @property
+    def messages(self) -> SqliteMessages:
+        """Return the committed messages, read apart from the writer."""
+        return SqliteMessages(self._reader)
 
     async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
         """See `ObservationStore.commit_group`."""

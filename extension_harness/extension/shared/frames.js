@@ -38,6 +38,38 @@ export const PROTOCOL_VERSION = 1;
  */
 
 /**
+ * An observation that Bright has, it or a later one (OT-83).
+ *
+ * @typedef {object} ProfileName
+ * @property {string} conversationId
+ * @property {string} fingerprint
+ * @property {number} observedAtMs
+ */
+
+/**
+ * @typedef {object} ProfileAck
+ * @property {"contact.profile.ack"} type
+ * @property {string | null} requestId
+ * @property {string} channelAccountId
+ * @property {ProfileName[]} acks
+ * @property {(ProfileName & {code: string})[]} [rejected] can never be stored
+ */
+
+/**
+ * @typedef {object} CardAck
+ * @property {"card.rendered.ack"} type
+ * @property {string | null} requestId
+ * @property {string} channelAccountId
+ * @property {string} conversationId
+ * @property {(MessageResult & {candidateKey: string, cardKind: string})[]} results
+ */
+
+/**
+ * @typedef {ProfileName & {type: "buyer.facts.ack", requestId: string | null,
+ *   channelAccountId: string}} FactsAck
+ */
+
+/**
  * @typedef {object} Anchor
  * @property {string} channelAccountId
  * @property {string} conversationId
@@ -56,7 +88,7 @@ export const PROTOCOL_VERSION = 1;
  */
 
 /**
- * @typedef {Welcome | ObservationAck | WsError
+ * @typedef {Welcome | ObservationAck | ProfileAck | CardAck | FactsAck | WsError
  *   | {type: "heartbeat.ack", authorizationVersion: number}
  *   | {type: "page.registered", pageId: string}
  *   | {type: "conversation.known", requestId: string,
@@ -86,6 +118,10 @@ function isText(value) {
 const READERS = {
   welcome: readWelcome,
   "observation.ack": readObservationAck,
+  "contact.profile.ack": readProfileAck,
+  "card.rendered.ack": readCardAck,
+  "buyer.facts.ack": (frame) =>
+    isText(frame.channelAccountId) && isProfileName(frame) ? frame : null,
   "ws.error": readError,
   "heartbeat.ack": (frame) =>
     Number.isInteger(frame.authorizationVersion) ? frame : null,
@@ -148,6 +184,37 @@ function readObservationAck(frame) {
     candidateKey: isText(result.candidateKey) ? result.candidateKey : null,
   }));
   return { ...frame, requestId: frame.requestId ?? null, results };
+}
+
+/** @param {Record<string, any>} frame */
+function readProfileAck(frame) {
+  if (!isText(frame.channelAccountId) || !Array.isArray(frame.acks)) return null;
+  const rejected = Array.isArray(frame.rejected) ? frame.rejected : [];
+  return {
+    ...frame,
+    acks: frame.acks.filter(isProfileName),
+    rejected: rejected.filter(isProfileName),
+  };
+}
+
+/** @param {unknown} named */
+function isProfileName(named) {
+  return (
+    isObject(named) &&
+    isText(named.conversationId) &&
+    isText(named.fingerprint) &&
+    Number.isInteger(named.observedAtMs)
+  );
+}
+
+/** @param {Record<string, any>} frame */
+function readCardAck(frame) {
+  if (!isText(frame.channelAccountId) || !isText(frame.conversationId)) return null;
+  if (!Array.isArray(frame.results)) return null;
+  const results = frame.results.filter(
+    (each) => isResult(each) && isText(each.candidateKey) && isText(each.cardKind),
+  );
+  return { ...frame, results };
 }
 
 /** @param {unknown} result */

@@ -35,7 +35,7 @@ KEY = ConversationKey(ACCOUNT, CONVERSATION)
 
 def receive(session: ExtensionSession, frame: Frame | str) -> list[Effect]:
     text = frame if isinstance(frame, str) else text_of(frame)
-    return session.receive_text(text.encode())
+    return session.receive_text(text.encode(), NOW_MS)
 
 
 def sent(effects: list[Effect]) -> list[dict[str, Any]]:

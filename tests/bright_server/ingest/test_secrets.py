@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bright_server.ingest.secrets import holds_secret
-from bright_server.wire.codec import canonical_json
+from bright_server.wire.text import canonical_json
 
 REDACTION = (
     Path(__file__).parents[3] / "extension_harness/extension/shared/redaction.js"

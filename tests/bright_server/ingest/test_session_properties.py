@@ -46,6 +46,7 @@ from tests.bright_server.frames import (
     register_page,
 )
 
+NOW_MS = 1_750_000_500_000
 GRANT = Grant(BindingId("bnd_1"), 1, frozenset({ACCOUNT}))
 CODES = set(ErrorCode.__args__)  # type: ignore[attr-defined]
 
@@ -116,7 +117,7 @@ def opened() -> ExtensionSession:
 
 
 def receive(session: ExtensionSession, text: str) -> list[Effect]:
-    return session.receive_text(text.encode())
+    return session.receive_text(text.encode(), NOW_MS)
 
 
 def outcome_of(work: Work) -> Outcome:
@@ -179,7 +180,7 @@ def test_a_damaged_frame_is_answered_and_the_next_good_one_is_served(
 
 
 @tried
-@given(st.text(st.characters(codec=None), max_size=60) | json_values.map(json.dumps))
+@given(st.text(st.characters(codec="utf-8"), max_size=60) | json_values.map(json.dumps))
 def test_any_text_is_answered_by_an_error_and_nothing_else(text: str) -> None:
     session = opened()
 

@@ -15,12 +15,11 @@ from bright_server.wire.batches import Result, WholeBatch, ack_text
 from bright_server.wire.codec import (
     PartialBatch,
     Request,
-    canonical_json,
     decode_request,
     decode_slowly,
     encode,
-    unstorable_path,
 )
+from bright_server.wire.text import canonical_json, unstorable_path
 from tests.bright_server.frames import (
     ACCOUNT,
     FIRST_ID,

@@ -11,6 +11,12 @@ from bright_server.wire.answers import ExtensionAnswer
 from bright_server.wire.batches import WholeBatch
 from bright_server.wire.codec import PartialBatch, decode_request
 from bright_server.wire.contract import ANSWERS, REQUESTS
+from bright_server.wire.ledger_codec import (
+    CardsFrame,
+    FactsFrame,
+    LedgerFrame,
+    ProfilesFrame,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "wire_examples"
 FILES = sorted(EXAMPLES.glob("*.json"))
@@ -44,7 +50,13 @@ def test_an_example_is_a_frame_that_nothing_is_wrong_with(path: Path) -> None:
     if example["direction"] == "toServer":
         frame = decode_request(text.encode())
         assert not isinstance(frame, PartialBatch)
-        read_as = frame.envelope if isinstance(frame, WholeBatch) else frame
+        if isinstance(frame, FactsFrame):
+            assert not isinstance(frame.entry, str)
+        if isinstance(frame, ProfilesFrame | CardsFrame):
+            assert not any(isinstance(each, str) for each in frame.entries)
+        read_as = (
+            frame.envelope if isinstance(frame, WholeBatch | LedgerFrame) else frame
+        )
         assert read_as.type == path.stem
     else:
         answer = TypeAdapter[ExtensionAnswer](ExtensionAnswer).validate_json(text)

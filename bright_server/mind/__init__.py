@@ -1,0 +1,1 @@
+"""What the application above Bright is shown of what was committed."""
