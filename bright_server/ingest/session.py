@@ -362,6 +362,8 @@ class ExtensionSession:
         )
 
     def _revoke(self, standing: Standing) -> list[Effect]:
+        if standing is Standing.UNKNOWN:
+            return self.silent()
         reason: answers.RevokedReason = (
             "revoked" if standing is Standing.REVOKED else "version_changed"
         )
