@@ -112,3 +112,67 @@ def register_page(page_id: str = "page-1", **changes: object) -> Frame:
 
 def text_of(frame: Frame) -> str:
     return json.dumps(frame, ensure_ascii=False)
+
+
+def profile(number: int, **changes: object) -> Frame:
+    """The profile of the conversation's contact as observed at the time `number`."""
+    return {
+        "conversationId": CONVERSATION,
+        "aliId": "3500000000002",
+        "observedAtMs": FIRST_ID + number,
+        "fingerprint": f"fingerprint {number}",
+        "profile": {"name": f"name {number}"},
+        **changes,
+    }
+
+
+def profiles(*entries: Frame, request_id: str = "profiles", **changes: object) -> Frame:
+    return {
+        "type": "contact.profile.observed",
+        "requestId": request_id,
+        "channelAccountId": ACCOUNT,
+        "profiles": list(entries),
+        **changes,
+    }
+
+
+def name_of(entry: Frame) -> Frame:
+    """What an ACK says of a profile."""
+    return {
+        name: entry[name] for name in ("conversationId", "fingerprint", "observedAtMs")
+    }
+
+
+def card(number: int, **changes: object) -> Frame:
+    message_id = str(FIRST_ID + number)
+    return {
+        "candidateKey": f"{CONVERSATION}/{message_id}",
+        "messageId": message_id,
+        "cardKind": "product_card",
+        "content": {"title": f"card {number}"},
+        **changes,
+    }
+
+
+def cards(*entries: Frame, request_id: str = "cards", **changes: object) -> Frame:
+    return {
+        "type": "card.rendered.observed",
+        "requestId": request_id,
+        "channelAccountId": ACCOUNT,
+        "conversationId": CONVERSATION,
+        "cards": list(entries),
+        **changes,
+    }
+
+
+def buyer_facts(number: int, request_id: str = "facts", **changes: object) -> Frame:
+    return {
+        "type": "buyer.facts.observed",
+        "requestId": request_id,
+        "channelAccountId": ACCOUNT,
+        "conversationId": CONVERSATION,
+        "facts": {"years": number},
+        "observedAtMs": FIRST_ID + number,
+        "fingerprint": f"fingerprint {number}",
+        **changes,
+    }

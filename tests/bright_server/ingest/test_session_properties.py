@@ -11,13 +11,19 @@ from hypothesis import strategies as st
 from bright_server.authorization.contract import Standing
 from bright_server.commit.contract import (
     BatchCommitted,
+    BuyerFacts,
+    CardsStored,
     Claim,
     ClaimUnproven,
     Discovery,
     DiscoveryStored,
+    FactsStored,
     ObservedBatch,
+    ObservedProfiles,
     Outcome,
+    ProfilesStored,
     ProgressStored,
+    RenderedCards,
     Work,
 )
 from bright_server.ingest.effects import (
@@ -37,11 +43,17 @@ from tests.bright_server.frames import (
     CONVERSATION,
     Frame,
     batch,
+    buyer_facts,
+    card,
+    cards,
     claim,
     discovered,
     heartbeat,
     hello,
     message,
+    name_of,
+    profile,
+    profiles,
     progress,
     register_page,
 )
@@ -83,6 +95,9 @@ good_frames = st.sampled_from(
         discovered(CONVERSATION, "other"),
         register_page(),
         hello("brt_x"),
+        profiles(profile(1), profile(2, aliId=None)),
+        cards(card(1), card(2, content=["a", {"b": 1}])),
+        buyer_facts(1),
     ]
 )
 
@@ -127,6 +142,12 @@ def outcome_of(work: Work) -> Outcome:
         return DiscoveryStored([None] * len(work.conversations))
     if isinstance(work, Claim):
         return ClaimUnproven()
+    if isinstance(work, ObservedProfiles):
+        return ProfilesStored(frozenset(range(len(work.profiles))))
+    if isinstance(work, RenderedCards):
+        return CardsStored(len(work.cards))
+    if isinstance(work, BuyerFacts):
+        return FactsStored(taken=True)
     return ProgressStored()
 
 
@@ -226,4 +247,36 @@ def test_each_message_has_one_result_in_the_batchs_order(
     assert [each["status"] == "rejected" for each in results] == [
         each["senderId"] == 5 or each["text"] == "\ud800" or each["kind"] == ""
         for each in sent
+    ]
+
+
+PROFILE_DAMAGES: list[dict[str, object]] = [
+    {},
+    {"profile": 5},
+    {"aliId": []},
+    {"profile": {"a": "\ud800"}},
+    {"profile": {"cookie": "x"}},
+]
+
+
+@tried
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(PROFILE_DAMAGES))))
+def test_ot_83_each_profile_is_acked_or_rejected_by_its_exact_name(
+    entries: list[tuple[int, dict[str, object]]],
+) -> None:
+    """OT-83, OT-85: what is acknowledged is exactly what the store was given."""
+    session = opened()
+    sent = [profile(number, **damage) for number, damage in entries]
+
+    said = carried_out(session, receive(session, json.dumps(profiles(*sent))))
+
+    (ack,) = said
+    assert isinstance(ack, Send)
+    answer = json.loads(ack.text)
+    good = [each for each, (_, damage) in zip(sent, entries, strict=True) if not damage]
+    bad = [each for each, (_, damage) in zip(sent, entries, strict=True) if damage]
+    assert answer["acks"] == [name_of(each) for each in good]
+    rejected = answer.get("rejected", [])
+    assert [{**each, "code": ""} for each in rejected] == [
+        {**name_of(each), "code": ""} for each in bad
     ]
