@@ -11,19 +11,25 @@ from hypothesis import strategies as st
 from bright_server.authorization.contract import Standing
 from bright_server.commit.contract import (
     BatchCommitted,
+    BuyerFacts,
+    CardsStored,
     Claim,
     ClaimProven,
     ClaimUnproven,
     Denied,
     Discovery,
     DiscoveryStored,
+    FactsStored,
     NotStored,
     ObservedBatch,
+    ObservedProfiles,
     Outcome,
     Probe,
     ProbeStored,
+    ProfilesStored,
     Progress,
     ProgressStored,
+    RenderedCards,
     Work,
 )
 from bright_server.messages import (
@@ -32,8 +38,11 @@ from bright_server.messages import (
     ConversationKey,
     DiscoveredConversation,
     Grant,
+    ObservedFacts,
     ObservedMessage,
     ObservedMessages,
+    ObservedProfile,
+    RenderedCard,
 )
 from bright_server.writer.parcels import (
     GroupDone,
@@ -56,6 +65,9 @@ WORK: list[Work] = [
     Discovery(GRANT, "1", [DiscoveredConversation("c", 5, None)]),
     Progress(GRANT, KEY, "null", True, None, 2),
     Claim(GRANT, KEY, "1750000000000", 7),
+    ObservedProfiles(GRANT, "1", [ObservedProfile("c", None, 5, "f", "{}")]),
+    RenderedCards(GRANT, KEY, [RenderedCard("17", "quote_card", "[1]")]),
+    BuyerFacts(GRANT, KEY, ObservedFacts(5, "f", "{}")),
     Probe(4),
     ObservedBatch(GRANT, KEY, 11, ObservedMessages.of([MESSAGE])),
     ObservedBatch(
@@ -68,6 +80,9 @@ OUTCOMES: list[Outcome] = [
     ProgressStored(),
     ClaimProven(ANCHOR, moved=True),
     ClaimUnproven(),
+    ProfilesStored(frozenset({0})),
+    CardsStored(3, frozenset({1}), frozenset({2})),
+    FactsStored(taken=False),
     ProbeStored(),
     Denied(Standing.VERSION_CHANGED),
     NotStored("disk full"),

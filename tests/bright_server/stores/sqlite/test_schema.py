@@ -6,15 +6,21 @@ import asyncio
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bright_server.commit.contract import ObservedProfiles, ProfilesStored
 from bright_server.errors import SchemaRefused, StoreUnavailable
+from bright_server.messages import BindingId, Grant, ObservedProfile
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema
+from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import opened
+from tests.bright_server.frames import ACCOUNT, CONVERSATION, FIRST_ID
 from tests.bright_server.manual_clock import ManualClock
+from tests.bright_server.stores.sqlite.works import KEY, batch, observed, sequences
 
 
 async def open_once(settings: Settings) -> str:
@@ -90,6 +96,155 @@ async def test_another_programs_database_is_refused_and_left_alone(
     with closing(sqlite3.connect(settings.database)) as database:
         names = database.execute("SELECT name FROM sqlite_schema").fetchall()
     assert names == [("theirs",)]
+
+
+def write_version_1(path: Path, oldest_compatible: int = 1) -> None:
+    """Write a database as the first server did, with rows in every table of it."""
+    (first,) = [step for step in schema.steps() if step.version == 1]
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        for statement in schema.split_statements(first.statements):
+            database.execute(statement)
+        rows: dict[str, tuple[object, ...]] = {
+            "store": (1, "the store's name", 1, oldest_compatible, 5),
+            "binding": ("bnd_1", b"digest", "label", f'["{ACCOUNT}"]', 1, 6, None),
+            "conversation": (
+                1, ACCOUNT, CONVERSATION, "title", 7, 1, "null", 1, 2,
+            ),
+            "message": (
+                1, 1, str(FIRST_ID + 1), 1, "3500000000002", "inbound", FIRST_ID + 1,
+                "text", "text 1", None, None, None, None, 8, 9,
+            ),
+            "outbox": (1, 1),
+            "conflict": (
+                1, 1, str(FIRST_ID + 1), b"digest",
+                '["2","inbound",5,"text","other",null,null,null]', 8, 9,
+            ),
+            "anchor": (1, str(FIRST_ID + 1), FIRST_ID + 1, 9),
+        }  # fmt: skip
+        for table, row in rows.items():
+            places = ", ".join("?" * len(row))
+            database.execute(f"INSERT INTO {table} VALUES ({places})", row)
+
+
+def everything(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with closing(sqlite3.connect(path)) as database:
+        tables = database.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+        ).fetchall()
+        return {
+            name: database.execute(f"SELECT * FROM {name}").fetchall()
+            for (name,) in tables
+        }
+
+
+async def test_a_database_of_version_1_is_stepped_forward_and_keeps_every_row(
+    settings: Settings, clock: ManualClock
+) -> None:
+    """OT-80, OT-90: the ledgers are added; nothing is rewritten."""
+    write_version_1(settings.database)
+    before = everything(settings.database)
+
+    name = await open_once(settings)
+    after = everything(settings.database)
+    again = await open_once(settings)
+
+    assert name == again == "the store's name"
+    assert after["store"] == [(1, name, schema.SCHEMA_VERSION, 1, 5)]
+    added = {"contact_profile", "rendered_card", "card_conflict", "buyer_facts"}
+    assert after.keys() - before.keys() == added
+    assert all(after[table] == [] for table in added)
+    kept = before.keys() - {"store"}
+    assert {table: after[table] for table in kept} == {
+        table: before[table] for table in kept
+    }
+    assert everything(settings.database) == after
+
+
+async def test_a_stepped_database_is_as_a_new_one_and_is_written_on(
+    settings: Settings, tmp_path: Path, clock: ManualClock
+) -> None:
+    """OT-01, OT-80: what version 1 stored is known again, and gets its profile."""
+    write_version_1(settings.database)
+    new = settings.model_copy(update={"database": tmp_path / "new.db"})
+    grant = Grant(BindingId("bnd_1"), 1, frozenset({ACCOUNT}))
+    await open_once(new)
+    async with opened(settings, clock) as store:
+        told, stored = await store.commit_group(
+            [
+                batch(grant, observed(1), observed(2)),
+                ObservedProfiles(
+                    grant, ACCOUNT, [ObservedProfile(CONVERSATION, None, 1, "f", "{}")]
+                ),
+            ]
+        )
+        page, profile = await store.messages.messages_after(KEY, 0, 9)
+
+    assert sequences(told) == [(1, True), (2, False)]
+    assert stored == ProfilesStored(frozenset({0}))
+    assert [each.sequence for each in page] == [1, 2]
+    assert profile is not None
+    assert definitions(settings.database) == definitions(new.database)
+
+
+def definitions(path: Path) -> list[tuple[str, str, str | None]]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute(
+            "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
+        ).fetchall()
+
+
+async def test_many_may_step_an_old_file_forward_at_once(settings: Settings) -> None:
+    write_version_1(settings.database)
+
+    names = await asyncio.gather(*(open_once(settings) for _ in range(8)))
+
+    assert set(names) == {"the store's name"}
+    assert everything(settings.database)["store"][0][2] == schema.SCHEMA_VERSION
+
+
+async def test_a_step_that_fails_leaves_the_old_version_whole(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next start, with the fault mended, finds version 1 and steps it forward."""
+    write_version_1(settings.database)
+    before = everything(settings.database)
+    steps = schema.steps()
+    broken = replace(steps[-1], statements=f"{steps[-1].statements}; CREATE nonsense;")
+    monkeypatch.setattr(schema, "steps", lambda: [*steps[:-1], broken])
+
+    with pytest.raises(StoreUnavailable, match="prepare"):
+        await open_once(settings)
+    assert everything(settings.database) == before
+
+    monkeypatch.undo()
+    assert await open_once(settings) == "the store's name"
+
+
+def test_an_old_database_is_dumped_as_it_is_and_not_stepped(
+    settings: Settings,
+) -> None:
+    """A dump changes nothing, and a database of version 1 has fewer kinds."""
+    write_version_1(settings.database)
+    before = everything(settings.database)
+
+    kinds = [each["type"] for each in dump(settings.database)]
+
+    assert kinds == ["store", "conversation", "message", "conflict", "anchor", "outbox"]
+    assert everything(settings.database) == before
+
+
+async def test_a_server_of_version_1_may_still_open_what_this_one_wrote(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new tables are none that an older server would read wrongly."""
+    await open_once(settings)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 1)
+    monkeypatch.setattr(schema, "steps", list)
+
+    await open_once(settings)
+
+    assert everything(settings.database)["store"][0][2:4] == (2, 1)
 
 
 async def test_bug_48_a_failed_opening_leaves_no_thread_behind(
