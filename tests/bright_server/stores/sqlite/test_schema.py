@@ -18,8 +18,9 @@ from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema
 from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import opened
-from tests.bright_server.frames import ACCOUNT, CONVERSATION, FIRST_ID
+from tests.bright_server.frames import ACCOUNT, CONVERSATION
 from tests.bright_server.manual_clock import ManualClock
+from tests.bright_server.stores.sqlite.version_1 import write_version_1
 from tests.bright_server.stores.sqlite.works import KEY, batch, observed, sequences
 
 
@@ -96,35 +97,6 @@ async def test_another_programs_database_is_refused_and_left_alone(
     with closing(sqlite3.connect(settings.database)) as database:
         names = database.execute("SELECT name FROM sqlite_schema").fetchall()
     assert names == [("theirs",)]
-
-
-def write_version_1(path: Path, oldest_compatible: int = 1) -> None:
-    """Write a database as the first server did, with rows in every table of it."""
-    (first,) = [step for step in schema.steps() if step.version == 1]
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        for statement in schema.split_statements(first.statements):
-            database.execute(statement)
-        rows: dict[str, tuple[object, ...]] = {
-            "store": (1, "the store's name", 1, oldest_compatible, 5),
-            "binding": ("bnd_1", b"digest", "label", f'["{ACCOUNT}"]', 1, 6, None),
-            "conversation": (
-                1, ACCOUNT, CONVERSATION, "title", 7, 1, "null", 1, 2,
-            ),
-            "message": (
-                1, 1, str(FIRST_ID + 1), 1, "3500000000002", "inbound", FIRST_ID + 1,
-                "text", "text 1", None, None, None, None, 8, 9,
-            ),
-            "outbox": (1, 1),
-            "conflict": (
-                1, 1, str(FIRST_ID + 1), b"digest",
-                '["2","inbound",5,"text","other",null,null,null]', 8, 9,
-            ),
-            "anchor": (1, str(FIRST_ID + 1), FIRST_ID + 1, 9),
-        }  # fmt: skip
-        for table, row in rows.items():
-            places = ", ".join("?" * len(row))
-            database.execute(f"INSERT INTO {table} VALUES ({places})", row)
 
 
 def everything(path: Path) -> dict[str, list[tuple[object, ...]]]:
