@@ -7,6 +7,7 @@ the environment. So the credential goes to the one address that was given.
 
 from __future__ import annotations
 
+import logging
 import ssl
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,9 @@ import httpcore
 
 from bright_server.errors import AuthorityUnavailable, ConfigurationError
 from bright_server.settings import Settings
+
+# At debug it would log addresses and headers.
+logging.getLogger("httpcore").setLevel(logging.WARNING)
 
 # Shorter than servers keep an idle connection: it should be ours to close.
 _KEPT_SECONDS: Final = 3.0

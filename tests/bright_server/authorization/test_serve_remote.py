@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from bright_server.authorization.tokens import token_digest
 from tests.bright_server.authorization.services import (
     CREDENTIAL,
     Service,
@@ -185,22 +186,31 @@ async def test_ms_15_a_silent_authority_is_a_red_line_and_not_the_stores(
 
 
 async def test_no_secret_is_in_what_the_server_says(
-    server: Server, service: Service
+    service: Service, tmp_path: Path
 ) -> None:
     token, _ = service.issue()
-    for trouble in (*TROUBLES, "well"):
-        service.behave(trouble)
-        async with server.extension() as extension:
-            await extension.send(hello(token))
-            if trouble == "well":
-                await extension.ask(heartbeat())
-            else:
-                await extension.close_code()
+    async with serving(
+        tmp_path / "bright.db",
+        authority=service.address,
+        authority_credential=CREDENTIAL,
+        authority_deadline_seconds=0.5,
+        log_level="debug",
+    ) as server:
+        for trouble in (*TROUBLES, "well"):
+            service.behave(trouble)
+            async with server.extension() as extension:
+                await extension.send(hello(token))
+                if trouble == "well":
+                    await extension.ask(heartbeat())
+                else:
+                    await extension.close_code()
+        said = "".join([(await server.get("/readyz"))[1], (await server.end())[1]])
 
-    said = "".join([(await server.get("/readyz"))[1], (await server.end())[1]])
     assert "the authorization service does not answer" in said
     assert token not in said
+    assert token_digest(token).hex() not in said
     assert CREDENTIAL not in said
+    assert service.address not in said
     assert "Traceback" not in said
 
 
