@@ -18,7 +18,7 @@ from bright_server.commit.contract import (
 from bright_server.errors import FrameRefused
 from bright_server.ingest.admission import Admitted
 from bright_server.ingest.anchors import snapshots
-from bright_server.ingest.effects import Send
+from bright_server.ingest.effects import Effect, Send
 from bright_server.ingest.ledgers import AskedLedger
 from bright_server.messages import ConversationKey, Grant
 from bright_server.settings import Settings
@@ -120,6 +120,13 @@ def discovery_answer(
 def error_answer(error: FrameRefused) -> Send:
     """Say what was wrong with a frame."""
     return _error(error.code, error.message, error.request_id, path=error.path)
+
+
+def refusal(
+    code: str, message: str, path: str | None, request_id: str | None
+) -> list[Effect]:
+    """Say that a frame is not taken, and what to do."""
+    return [error_answer(FrameRefused(code, message, path=path, request_id=request_id))]
 
 
 def failure_answer(asked: Asked, code: str, message: str) -> Send:

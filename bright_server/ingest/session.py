@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from itertools import count
-from types import UnionType
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import Denied, ObservedBatch, Outcome
+from bright_server.commit.contract import Denied, Outcome
 from bright_server.errors import BrightError, FrameRefused, Overloaded
-from bright_server.ingest.admission import admit
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import (
     Authenticate,
@@ -27,22 +24,17 @@ from bright_server.ingest.effects import (
     Effect,
     Join,
     Send,
-    Submit,
 )
-from bright_server.ingest.ledgers import AskedLedger, ledger_answer, taken
-from bright_server.ingest.operations import work_of
+from bright_server.ingest.intake import Intake
 from bright_server.ingest.outcomes import answers_to
 from bright_server.ingest.replies import (
-    Asked,
-    AskedBatch,
-    batch_answer,
     error_answer,
     failure_answer,
+    refusal,
     welcome_answer,
 )
 from bright_server.messages import (
     Anchor,
-    ConversationKey,
     Grant,
 )
 from bright_server.settings import Settings
@@ -56,12 +48,9 @@ from bright_server.wire.codec import (
 )
 from bright_server.wire.ledger_codec import LedgerFrame
 from bright_server.wire.requests import (
-    ConversationDiscovered,
     Heartbeat,
     Hello,
-    HistoryProgress,
     PageRegister,
-    SyncComplete,
 )
 
 PROTOCOL_VERSION = 1
@@ -89,8 +78,7 @@ class ExtensionSession:
         self._hello: Hello | None = None
         self._grant: Grant | None = None
         self._pages: dict[str, str] = {}
-        self._asked: dict[int, Asked] = {}
-        self._tickets = count(1)
+        self._intake = Intake(settings)
 
     # What the endpoint may want to know.
 
@@ -181,7 +169,7 @@ class ExtensionSession:
 
     def work_done(self, ticket: int, outcome: Outcome) -> list[Effect]:
         """Learn what became of submitted work."""
-        asked = self._asked.pop(ticket)
+        asked = self._intake.settled(ticket)
         if self._state is not _State.OPEN:
             return []
         if isinstance(outcome, Denied):
@@ -190,7 +178,7 @@ class ExtensionSession:
 
     def work_refused(self, ticket: int, error: BrightError) -> list[Effect]:
         """Learn that work was not even taken."""
-        asked = self._asked.pop(ticket)
+        asked = self._intake.settled(ticket)
         if self._state is not _State.OPEN:
             return []
         code = "overloaded" if isinstance(error, Overloaded) else "internal"
@@ -239,7 +227,7 @@ class ExtensionSession:
 
     def _take(self, frame: Request, size_bytes: int, now_ms: int) -> list[Effect]:
         if isinstance(frame, Hello):
-            return _refuse(
+            return refusal(
                 "invalid_frame", "hello comes once", "type", frame.request_id
             )
         if isinstance(frame, Heartbeat):
@@ -251,90 +239,21 @@ class ExtensionSession:
         )
         account = envelope.channel_account_id
         if account not in self._granted().accounts:
-            return _refuse(
+            return refusal(
                 "out_of_scope",
                 "this binding does not hold the account: make one that does",
                 "channelAccountId",
                 getattr(envelope, "request_id", None),
             )
-        if isinstance(frame, WholeBatch | PartialBatch):
-            return self._take_batch(frame, size_bytes)
-        if isinstance(frame, LedgerFrame):
-            return self._take_ledger(frame, size_bytes, now_ms)
         if isinstance(frame, PageRegister):
             return [CheckStanding(self._granted(), frame)]
-        return self._take_operation(frame, size_bytes)
+        return self._intake.take(frame, self._granted(), size_bytes, now_ms)
 
     def _take_heartbeat(self, frame: Heartbeat) -> list[Effect]:
         grant = self._granted()
         if frame.authorization_version != grant.authorization_version:
             return self._revoke(Standing.VERSION_CHANGED)
         return [CheckStanding(grant, frame)]
-
-    def _take_operation(
-        self,
-        frame: ConversationDiscovered | HistoryProgress | SyncComplete,
-        size_bytes: int,
-    ) -> list[Effect]:
-        waiting = len(self._asked)
-        if waiting >= self._settings.max_pending_operations:
-            message = f"{waiting} requests wait for their outcome: send it later"
-            return [failure_answer(frame, "overloaded", message)]
-        ticket = self._ticket(frame)
-        return [Submit(ticket, work_of(frame, self._granted()), size_bytes)]
-
-    def _take_batch(
-        self, batch: WholeBatch | PartialBatch, size_bytes: int
-    ) -> list[Effect]:
-        frame = batch.envelope
-        if refusal := self._batch_refusal(frame.request_id, len(frame.messages)):
-            return refusal
-        admitted = admit(batch, size_bytes, self._settings.max_message_bytes)
-        key = ConversationKey(frame.channel_account_id, frame.conversation_id)
-        asked = AskedBatch(frame.request_id, key, admitted)
-        if not admitted.messages:
-            return [batch_answer(asked, None)]
-        work = ObservedBatch(
-            self._granted(), key, frame.received_at_ms, admitted.messages
-        )
-        return [Submit(self._ticket(asked), work, size_bytes)]
-
-    def _batch_refusal(self, request_id: str, size: int) -> list[Effect]:
-        most = self._settings.max_batch_messages
-        if size > most:
-            message = f"a batch holds at most {most} messages, this one {size}"
-            return _refuse("batch_too_large", message, "messages", request_id)
-        return self._in_flight_refusal(AskedBatch, "batches", request_id)
-
-    def _take_ledger(
-        self, frame: LedgerFrame, size_bytes: int, now_ms: int
-    ) -> list[Effect]:
-        # Counted apart from batches, so that neither has to wait for the other.
-        request_id = frame.envelope.request_id
-        if refusal := self._in_flight_refusal(AskedLedger, "frames", request_id):
-            return refusal
-        try:
-            asked, work = taken(frame, self._granted(), now_ms, self._settings)
-        except FrameRefused as error:
-            return [error_answer(error)]
-        if work is None:
-            answer = ledger_answer(asked, None)
-            return [] if answer is None else [answer]
-        return [Submit(self._ticket(asked), work, size_bytes)]
-
-    def _in_flight_refusal(
-        self, kind: type[Asked] | UnionType, name: str, request_id: str
-    ) -> list[Effect]:
-        flying = sum(isinstance(each, kind) for each in self._asked.values())
-        if flying < self._settings.max_in_flight_batches:
-            return []
-        message = f"{flying} {name} wait for their ACK: wait for one of them"
-        return _refuse("too_many_in_flight", message, None, request_id)
-
-    def _ticket(self, asked: Asked) -> int:
-        ticket = next(self._tickets)
-        self._asked[ticket] = asked
-        return ticket
 
     def _register(self, frame: PageRegister) -> list[Effect]:
         # No frame says that a page is closed, and each reload makes a new one: the one
@@ -378,9 +297,3 @@ class ExtensionSession:
             return []
         self._state = _State.CLOSED
         return [Close(code, reason)]
-
-
-def _refuse(
-    code: str, message: str, path: str | None, request_id: str | None
-) -> list[Effect]:
-    return [error_answer(FrameRefused(code, message, path=path, request_id=request_id))]
