@@ -27,6 +27,9 @@ from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.sqlite.works import batch, claim, observed
 
+# A question too many is one that nobody lets go.
+pytestmark = pytest.mark.timeout(30)
+
 ONE = Grant(BindingId("one"), 1, frozenset({ACCOUNT}))
 TWO = Grant(BindingId("two"), 1, frozenset({ACCOUNT}))
 
