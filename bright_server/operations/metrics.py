@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,7 +19,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bright_server.commit.committer import GroupReport
-from bright_server.commit.contract import BatchCommitted, NotStored
+from bright_server.commit.contract import (
+    BatchCommitted,
+    CardsStored,
+    FactsStored,
+    NotStored,
+    Outcome,
+    ProfilesStored,
+)
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
 _MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
@@ -40,6 +47,12 @@ class Metrics:
             "bright_messages",
             "Messages that a group commit has settled, by outcome",
             ["outcome"],
+            registry=self.registry,
+        )
+        self._entries = Counter(
+            "bright_ledger_entries",
+            "Profiles, cards and buyer facts that a group commit has changed or met",
+            ["ledger", "outcome"],
             registry=self.registry,
         )
         self._not_stored = Counter(
@@ -94,6 +107,21 @@ class Metrics:
                 self._messages.labels("conflict").inc(len(outcome.conflicts))
             elif isinstance(outcome, NotStored):
                 self._not_stored.inc()
+            else:
+                for ledger, what, entries in _entries_of(outcome):
+                    self._entries.labels(ledger, what).inc(entries)
+
+
+def _entries_of(outcome: Outcome) -> Iterator[tuple[str, str, int]]:
+    if isinstance(outcome, ProfilesStored):
+        yield "profile", "committed", len(outcome.taken)
+    elif isinstance(outcome, FactsStored):
+        yield "facts", "committed", int(outcome.taken)
+    elif isinstance(outcome, CardsStored):
+        repeats, conflicts = len(outcome.repeats), len(outcome.conflicts)
+        yield "card", "committed", outcome.size - repeats - conflicts
+        yield "card", "duplicate", repeats
+        yield "card", "conflict", conflicts
 
 
 def route(metrics: Metrics) -> Route:

@@ -77,7 +77,17 @@ async def test_each_ledger_is_stored_then_acked(
             )
         )
         facts_ack = await extension.ask(buyer_facts(1))
+        metrics = (await server.get("/metrics"))[1]
 
+    for ledger, what in (
+        ("profile", "committed"),
+        ("facts", "committed"),
+        ("card", "committed"),
+        ("card", "duplicate"),
+        ("card", "conflict"),
+    ):
+        labels = f'{{ledger="{ledger}",outcome="{what}"}}'
+        assert f"bright_ledger_entries_total{labels} 1.0" in metrics
     assert profile_ack["acks"] == [name_of(profile(2)), name_of(profile(1))]
     assert [
         (each["status"], each["duplicate"], each.get("code"))

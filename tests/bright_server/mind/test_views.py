@@ -61,6 +61,13 @@ def test_ot_86_without_a_profile_the_marker_stays() -> None:
     assert message_view(STORED, None)["content"] == MARKER
 
 
+def test_ot_86_of_a_business_card_nothing_but_the_marker_is_ever_shown() -> None:
+    """OT-86: also where whoever sent it did not keep to the marker."""
+    more = CARD._replace(content='{"kind":"business_card","phone":"+49","version":1}')
+
+    assert message_view(StoredMessage(KEY, 4, more), None)["content"] == MARKER
+
+
 def test_ot_86_the_signed_in_users_own_profile_is_never_a_contacts() -> None:
     """OT-86: not even if a page showed it in the conversation's place."""
     own = replace(WEI, ali_id=ACCOUNT)
