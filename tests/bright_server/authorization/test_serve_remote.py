@@ -33,7 +33,7 @@ async def server(service: Service, tmp_path: Path) -> AsyncIterator[Server]:
         tmp_path / "bright.db",
         authority=service.address,
         authority_credential=CREDENTIAL,
-        authority_deadline_seconds=0.5,
+        authority_deadline_seconds=1.5,
     ) as server:
         yield server
 
@@ -193,7 +193,7 @@ async def test_no_secret_is_in_what_the_server_says(
         tmp_path / "bright.db",
         authority=service.address,
         authority_credential=CREDENTIAL,
-        authority_deadline_seconds=0.5,
+        authority_deadline_seconds=1.5,
         log_level="debug",
     ) as server:
         for trouble in (*TROUBLES, "well"):
