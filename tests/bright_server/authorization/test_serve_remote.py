@@ -257,6 +257,7 @@ async def test_a_credential_that_cannot_be_used_is_refused_at_the_start(
     ):
         status, _, err = await bright_status(
             "serve",
+            "--port=0",
             f"--database={tmp_path / 'bright.db'}",
             "--authority=https://auth.example",
             env=env,
