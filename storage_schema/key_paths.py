@@ -97,12 +97,17 @@ def own_property(value: JsValue, name: str) -> JsValue | Missing:
         case list() if name == "length":
             return len(value)
         case Array():
-            return value.length if name == "length" else value.own.get(name, MISSING)
+            return _length(value) if name == "length" else value.own.get(name, MISSING)
         case Boxed(value=str(text)) if name == "length":
             return utf16_length(text)
         case RegExp() if name == "lastIndex":
             return 0
     return MISSING
+
+
+def _length(array: Array) -> int:
+    """As in Chromium, which takes a length for a signed 32-bit number."""
+    return array.length if array.length < 2**31 else array.length - 2**32
 
 
 def extract(value: JsValue, path: KeyPath) -> bytes | None:

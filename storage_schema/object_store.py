@@ -200,7 +200,7 @@ class ObjectStore(Source):
         index.is_deleted = True
         tx.undo.append((records.indexes.__setitem__, text, index))
         tx.undo.append((setattr, index, "is_deleted", False))
-        tx.add(SchemaRequest(tx, records.drop, index, tx.undo))
+        tx.add(SchemaRequest(tx, self._drop_index, index))
 
     def check_writable(self) -> None:
         """Raises unless writes may be made here. For the model alone."""
@@ -297,6 +297,10 @@ class ObjectStore(Source):
         request = Request(self.transaction, self._delete, span)
         self.transaction.add(request)
         return request
+
+    def _drop_index(self, index: IndexRecords) -> None:
+        self._records.drop(index, self.transaction.undo)
+        self.transaction.ran -= 1  # no cursor takes notice of this one
 
     def _delete(self, span: Span) -> Undefined:
         self._records.delete(span, self.transaction.undo)

@@ -44,6 +44,7 @@ class Transaction:
         "has_aborted",
         "mode",
         "queue",
+        "ran",
         "scope",
         "state",
         "undo",
@@ -63,6 +64,7 @@ class Transaction:
         self._failure: DomError | None = None
         self._handles: dict[StoreRecords, ObjectStore] = {}
         self.queue: deque[Request[Any]] = deque()
+        self.ran = 0  # how many requests did, that being the number of the latest
         self._started = False
 
     def object_store(self, name: object) -> ObjectStore:
@@ -96,6 +98,7 @@ class Transaction:
         queue = self.queue
         while queue:
             first = queue.popleft()
+            self.ran += 1
             error = first.run()
             if error is not None:
                 self._failed(first, error)
@@ -134,6 +137,7 @@ class Transaction:
         queue = self.queue
         while queue:
             first = queue.popleft()
+            self.ran += 1
             error = first.run()
             if error is not None:
                 self._failed(first, error)

@@ -93,7 +93,8 @@ def _change_indexes(store: ObjectStore, op: Tagged) -> None:
 def _request(store: ObjectStore, op: Tagged) -> Request[Any]:
     kind = op["op"]
     source: Source = store.index(_given(op, "index")) if "index" in op else store
-    query = query_of(op.get("query", UNDEFINED))
+    takes_query = kind not in ("add", "put", "clear")
+    query = query_of(op.get("query", UNDEFINED)) if takes_query else UNDEFINED
     if kind in ("add", "put", "delete", "clear"):
         if source is not store:
             raise JsTypeError(f"an index has no method {kind}")

@@ -27,6 +27,7 @@ Json: TypeAlias = Any
 """Anything that ``json`` reads."""
 Tagged: TypeAlias = dict[str, Json]
 Labels: TypeAlias = dict[int, object]
+_NO_INDEX: Final = 2**32 - 1
 
 
 def value_of(form: Json, labels: Labels | None = None) -> Json:
@@ -51,6 +52,14 @@ def value_of(form: Json, labels: Labels | None = None) -> Json:
     return _labelled(form, _SIMPLE[tag](form), labels)
 
 
+def array_index(name: int | str) -> int | None:
+    """The array index that a property name is, or None."""
+    text = str(name)
+    if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0"):
+        return int(text) if int(text) < _NO_INDEX else None
+    return None
+
+
 def _labelled(form: Tagged, made: object, labels: Labels) -> Json:
     if "id" in form:
         labels[form["id"]] = made
@@ -59,7 +68,10 @@ def _labelled(form: Tagged, made: object, labels: Labels) -> Json:
 
 def _fill_array(made: Array, properties: Json, labels: Labels) -> None:
     for name, item in properties:
-        made.own[name] = value_of(item, labels)
+        index = array_index(name)
+        made.own[name if index is None else index] = value_of(item, labels)
+        if index is not None and index >= made.length:
+            made.length = index + 1
 
 
 def _fill_object(made: dict[str, object], properties: Json, labels: Labels) -> None:
