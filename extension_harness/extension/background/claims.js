@@ -269,6 +269,7 @@ function claimable(database, channelAccountId, conversationId) {
     if (checkpoint.phase !== "uploading" || checkpoint.anchorState === "not_found") {
       return null;
     }
+    if (checkpoint.isBehind === true) return null; // something older may be missing here
     const pending = await stillPending(transaction, channelAccountId, conversationId);
     return pending === 0 ? checkpoint : null;
   });
