@@ -21,6 +21,7 @@ from storage_schema.key_decoding import decode
 from storage_schema.key_paths import (
     KeyPath,
     can_inject,
+    converted,
     evaluate,
     extract,
     inject,
@@ -111,8 +112,8 @@ class ObjectStore(Source):
 
     @name.setter
     def name(self, name: object) -> None:
-        self.check_upgrade()
         new, records = to_text(name), self._records
+        self.check_upgrade()
         if new == records.name:
             return
         self.transaction.connection.database.rename_store(
@@ -146,9 +147,10 @@ class ObjectStore(Source):
 
     def index(self, name: object) -> Index:
         """The handle of an index; raises ``NotFoundError``."""
+        text = to_text(name)
         if self.is_deleted or self.transaction.is_finished:
             raise InvalidStateError("the object store or its transaction is gone")
-        records = self._records.indexes.get(to_text(name))
+        records = self._records.indexes.get(text)
         if records is None:
             raise NotFoundError(f"{self.name!r} has no index {name!r}")
         handle = self._handles.get(records)
@@ -169,11 +171,11 @@ class ObjectStore(Source):
         key path, ``InvalidAccessError`` for a multi-entry index of several paths.
         Duplicates under a unique index abort the upgrade when it is filled.
         """
+        text, given, records = to_text(name), converted(key_path), self._records
         self.check_upgrade()
-        text, records = to_text(name), self._records
         if text in records.indexes:
             raise ConstraintError(f"{self.name!r} has an index {text!r} already")
-        path, several = parse(key_path), is_truthy(multi_entry)
+        path, several = parse(given), is_truthy(multi_entry)
         if several and isinstance(path, tuple):
             raise InvalidAccessError("a multi-entry index takes one key path")
         index = IndexRecords(
@@ -192,8 +194,8 @@ class ObjectStore(Source):
 
     def delete_index(self, name: object) -> None:
         """Remove an index; raises ``NotFoundError``. Upgrades only."""
-        self.check_upgrade()
         text, records, tx = to_text(name), self._records, self.transaction
+        self.check_upgrade()
         index = records.indexes.pop(text, None)
         if index is None:
             raise NotFoundError(f"{self.name!r} has no index {text!r}")

@@ -73,9 +73,10 @@ class Transaction:
         Raises ``InvalidStateError`` after ``abort`` or ``commit``, ``NotFoundError``
         for a store that is not in scope.
         """
+        text = to_text(name)
         if self.state != "active":
             raise InvalidStateError("the transaction is over")
-        records = self.scope.get(to_text(name))
+        records = self.scope.get(text)
         if records is None:
             raise NotFoundError(f"there is no object store {name!r} in scope")
         handle = self._handles.get(records)

@@ -36,7 +36,7 @@ class _Runner:
         self.seen: list[str] = []
 
     def step(self, step: Tagged) -> Json:
-        kind, label = step["do"], step.get("db", "main")
+        kind, label = step["do"], step.get("db") or "main"
         if kind == "cmp":
             return _compare_all([value_of(key) for key in step["keys"]])
         if kind == "range":

@@ -108,7 +108,9 @@ def test_the_first_content_stays_and_the_other_is_an_anomaly(
     assert kept == sorted([other["ifConflict"]["key"], third["ifConflict"]["key"]])
 
 
-def test_a_message_whose_digest_was_never_noted_stays_as_it_is(connection: Connection) -> None:
+def test_a_message_whose_digest_was_never_noted_stays_as_it_is(
+    connection: Connection,
+) -> None:
     """OT-01: a record of another version; its content came first and is known."""
     key = message_key(ACCOUNT, CONVERSATION, "m1")
     put(connection, MESSAGES, {"key": key, "channelAccountId": ACCOUNT})
