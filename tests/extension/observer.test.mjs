@@ -93,9 +93,16 @@ test("where something was lost is told before anything newer, until it is known"
   const answers = { shift: () => worker };
   const { told, says } = observer(answers);
   says("account", { channelAccountId: "1", route: "" });
-  const batch = (rows) => ({ channelAccountId: "1", conversationId: null, rows });
+  const batch = (rows) => ({
+    channelAccountId: "1",
+    conversationId: null,
+    rows,
+  });
   for (let n = 0; n < 2_000; n += 1) says("observed", batch([n]));
-  says("observed", batch([{ conversationId: "a" }, { conversationId: "b" }, {}]));
+  says(
+    "observed",
+    batch([{ conversationId: "a" }, { conversationId: "b" }, {}]),
+  );
   says("observed", { ...batch([1]), conversationId: "c" });
   says("dropped", { channelAccountId: "1", conversationId: null });
 
@@ -109,9 +116,15 @@ test("where something was lost is told before anything newer, until it is known"
   assert.deepEqual(hellos.at(-1), lost);
   isKnown = true;
   const before = told.length;
-  await until(() => told.slice(before).some(({ type }) => type === "page.observed"));
+  await until(() =>
+    told.slice(before).some(({ type }) => type === "page.observed"),
+  );
   const next = told.slice(before).map(({ type }) => type);
-  assert.equal(next.indexOf("page.observed"), 1, "a greeting first, and that alone");
+  assert.equal(
+    next.indexOf("page.observed"),
+    1,
+    "a greeting first, and that alone",
+  );
   says("account", { channelAccountId: "1", route: "#again" });
   await until(() => hellos.at(-1).length === 0);
 });

@@ -1,8 +1,8 @@
 // What pages tell the worker by themselves: who they are, what they lost, what they saw.
 
 import { describeError } from "../shared/errors.js";
-import { noteLost } from "./losses.js";
-import { needsWalk } from "./sync.js";
+import { noteLost } from "./coverage.js";
+import { needsWalk } from "./walks.js";
 
 /** @typedef {{code: string, message: string}} Described */
 
@@ -11,6 +11,7 @@ export class PageMessages {
 
   /**
    * @param {object} parts
+   * @param {import("./coverage.js").Coverage} parts.coverage
    * @param {import("../store/database.js").Database} parts.database
    * @param {import("./pages.js").Pages} parts.pages
    * @param {import("./recorder.js").Recorder} parts.recorder
@@ -29,7 +30,7 @@ export class PageMessages {
    * @returns {Promise<{known: boolean, error?: Described}>} false: it has to be told again
    */
   async hello(tabId, { pageId, body }) {
-    const { database, pages, sync } = this.#parts;
+    const { coverage, database, pages, sync } = this.#parts;
     const { channelAccountId, route, lost } = JSON.parse(body);
     try {
       await noteLost(database, lost);
@@ -38,7 +39,10 @@ export class PageMessages {
     }
     const page = { tabId, pageId, channelAccountId, route: String(route ?? "") };
     // A page that greets again may have said things that nobody heard.
-    if (!pages.register(page)) sync.relist(page);
+    if (!pages.register(page)) {
+      coverage.forget(pageId);
+      sync.relist(page);
+    }
     return { known: true };
   }
 
@@ -50,9 +54,11 @@ export class PageMessages {
    * @returns {Promise<{stored: boolean, error?: Described}>}
    */
   async observed(tabId, { pageId, body }) {
-    const { pages, recorder, sync } = this.#parts;
+    const { coverage, pages, recorder, sync } = this.#parts;
     const { channelAccountId, conversationId, rows } = JSON.parse(body);
     try {
+      const page = { pageId, channelAccountId };
+      await coverage.seen(page, conversationId ? [{ conversationId }] : rows);
       const all = await recorder.record({
         channelAccountId,
         conversationId: conversationId ?? null,

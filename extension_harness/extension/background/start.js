@@ -11,6 +11,7 @@ import { Claims } from "./claims.js";
 import { CLOCK } from "./clock.js";
 import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
+import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
 import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
@@ -19,8 +20,9 @@ import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
 import { accountStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
-import { Sync, needsWalk } from "./sync.js";
+import { Sync } from "./sync.js";
 import { Uplink } from "./uplink.js";
+import { needsWalk } from "./walks.js";
 
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
 /** @typedef {import("../shared/frames.js").Incoming} Incoming */
@@ -104,7 +106,9 @@ export class Background {
       this.#guard(this.#presence.settle());
     },
   });
+  #coverage = new Coverage(this.#database);
   #sync = new Sync({
+    coverage: this.#coverage,
     database: this.#database,
     pages: this.#pages,
     recorder: this.#recorder,
@@ -118,6 +122,7 @@ export class Background {
     failed: (error) => this.#fault(describeError(error)),
   });
   #pageMessages = new PageMessages({
+    coverage: this.#coverage,
     database: this.#database,
     pages: this.#pages,
     recorder: this.#recorder,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { noteLost } from "../../extension_harness/extension/background/losses.js";
-import { needsWalk } from "../../extension_harness/extension/background/sync.js";
+import { noteLost } from "../../extension_harness/extension/background/coverage.js";
+import { needsWalk } from "../../extension_harness/extension/background/walks.js";
 import { takeList } from "../../extension_harness/extension/store/checkpoints.js";
 import { CHECKPOINTS } from "../../extension_harness/extension/store/steps.js";
 import { MemoryStore } from "./support/memory-store.mjs";
@@ -14,7 +14,11 @@ async function listed() {
     latestMessageAtMs: 9,
   }));
   for (const account of ["1", "2"]) await takeList(store, account, both, 10);
-  const completed = { phase: "completed", historyComplete: true, scannedActivityMs: 9 };
+  const completed = {
+    phase: "completed",
+    historyComplete: true,
+    scannedActivityMs: 9,
+  };
   store.fill(
     CHECKPOINTS,
     ...store.all(CHECKPOINTS).map((each) => ({ ...each, ...completed })),
@@ -44,7 +48,12 @@ test("OT-43: where it is not known which, all of the account are", async () => {
 
 test("what a page says of losses is not taken for it", async () => {
   const store = await listed();
-  for (const odd of [undefined, 3, "1", [null, 7, ["", null], [5, "a"], ["1"]]]) {
+  for (const odd of [
+    undefined,
+    3,
+    "1",
+    [null, 7, ["", null], [5, "a"], ["1"]],
+  ]) {
     await noteLost(store, odd);
   }
   await noteLost(store, [["1", "none such"]]);
