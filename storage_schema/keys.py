@@ -83,6 +83,8 @@ def plain_key(value: object) -> JsValue:
                 pending.append((list(_members(member) or ()), inner))
             elif isinstance(member, Binary):
                 target.append(Binary(member.data))
+            elif isinstance(member, Date):
+                target.append(Date(member.ms))
             else:
                 target.append(cast("JsValue", member))
     return root[0]

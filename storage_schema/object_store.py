@@ -28,7 +28,7 @@ from storage_schema.key_paths import (
     parse,
 )
 from storage_schema.key_ranges import Span, query_for
-from storage_schema.keys import ARRAY, BINARY, encode, plain_key
+from storage_schema.keys import NEGATIVE, NUMBER, STRING, encode, plain_key
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
 from storage_schema.requests import KeyRequest, Request, SchemaRequest
@@ -183,7 +183,7 @@ class ObjectStore(Source):
             path,
             unique=is_truthy(unique),
             multi_entry=several,
-            is_made=self.auto_increment and path == records.key_path,
+            made=records.key_path if self.auto_increment else None,
         )
         tx = self.transaction
         records.indexes[text] = index
@@ -267,7 +267,7 @@ class ObjectStore(Source):
         path = self._records.key_path
         if self._records.generator is None or not isinstance(path, str):
             return stored
-        if key[0] not in (BINARY, ARRAY):
+        if key[0] in (NEGATIVE, NUMBER, STRING):
             return stored
         return _injected(stored, path, plain_key(evaluate(stored[0], path)))
 

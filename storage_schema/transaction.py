@@ -178,8 +178,11 @@ class Transaction:
 
     def _failed(self, request: Request[Any], error: DomError) -> None:
         if self.state == "committing":
-            if self._failure is None:
-                self._failure = error if not request.is_prevented else _after_commit()
+            known = self._failure
+            if request.is_prevented:
+                self._failure = known or _after_commit()
+            elif known is None or isinstance(known, UnknownError):
+                self._failure = error
         elif not request.is_prevented:
             if isinstance(request, SchemaRequest):
                 error = self._fail_bulk_reads() or error

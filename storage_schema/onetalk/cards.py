@@ -47,7 +47,7 @@ def record_cards(connection: Connection, batch: CardBatch) -> RecordedCards:
             if first is None:
                 transaction.object_store(CARDS).put(_new_card(batch, card))
                 counts["added"] += 1
-            elif field(first, "contentDigest") == card["digest"]:
+            elif _digest(first, card["digest"]) == card["digest"]:
                 counts["known"] += 1
             else:
                 counts["conflicts"] += 1
@@ -69,6 +69,12 @@ def _new_card(batch: CardBatch, card: PreparedCard) -> CardRecord:
         "status": "pending_ack",
         "observedAtMs": batch["observedAtMs"],
     }
+
+
+def _digest(first: CardRecord, otherwise: str) -> object:
+    """A version that noted no digest: what is there stays, and is known."""
+    found = field(first, "contentDigest")
+    return otherwise if is_absent(found) else found
 
 
 def _read(transaction: Transaction, key: str) -> CardRecord | None:

@@ -73,7 +73,20 @@ def read_checkpoint_in(
     """One primary-key read inside a transaction over the checkpoints."""
     key = conversation_key(account, conversation)
     found = transaction.object_store(CHECKPOINTS).get(key).result
-    return None if found is UNDEFINED else cast("CheckpointRecord", found)
+    return None if found is UNDEFINED else _whole(cast("CheckpointRecord", found))
+
+
+def _whole(record: CheckpointRecord) -> CheckpointRecord:
+    """What an older version did not write yet reads as of a conversation just met.
+
+    On disk it stays as it is until it is changed (OT-12 to OT-14).
+    """
+    fresh = new_checkpoint(record["channelAccountId"], record["conversationId"])
+    whole: dict[str, object] = {**record}
+    for name, value in fresh.items():
+        if is_absent(field(whole, name)):
+            whole[name] = value
+    return cast("CheckpointRecord", whole)
 
 
 def read_checkpoint(
@@ -162,7 +175,7 @@ def checkpoints_of(
                 CheckpointRecord,
             )
         if page:
-            yield page
+            yield [_whole(each) for each in page]
         if len(page) < PAGE:
             return
         after = page[-1]["key"]

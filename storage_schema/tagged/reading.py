@@ -106,8 +106,11 @@ def _date(form: Tagged) -> Date:
 
 
 def _binary(form: Tagged) -> Binary:
-    view = form.get("t", "ArrayBuffer")
-    return Binary(bytes.fromhex(form["v"]), None if view == "ArrayBuffer" else view)
+    view, data = form.get("t") or "ArrayBuffer", bytes.fromhex(form["v"])
+    if view != "ArrayBuffer":
+        return Binary(data, view)
+    around = b"\xee" * form.get("pad", 0)  # a buffer has no bytes outside it
+    return Binary(around + data + around)
 
 
 def _regexp(form: Tagged) -> RegExp:
