@@ -43,6 +43,31 @@ function newCheckpoint(channelAccountId, conversationId) {
 }
 
 /**
+ * A checkpoint that an older version wrote may lack what came later: it reads as of a
+ * conversation just met. On disk it stays as it is until it is changed (OT-12 to OT-14).
+ *
+ * @param {CheckpointRecord} record
+ * @returns {CheckpointRecord}
+ */
+export function wholeCheckpoint(record) {
+  const fresh = newCheckpoint(record.channelAccountId, record.conversationId);
+  /** @type {Record<string, unknown>} */
+  const whole = { ...record };
+  for (const [name, value] of Object.entries(fresh)) whole[name] ??= value;
+  return /** @type {CheckpointRecord} */ (whole);
+}
+
+/**
+ * @param {IDBTransaction} transaction over the checkpoints
+ * @param {string} key
+ * @returns {Promise<CheckpointRecord | undefined>}
+ */
+export async function checkpointAt(transaction, key) {
+  const found = await done(transaction.objectStore(CHECKPOINTS).get(key));
+  return found === undefined ? undefined : wholeCheckpoint(found);
+}
+
+/**
  * Reads, changes and writes one checkpoint inside a transaction; makes it when missing.
  *
  * @param {IDBTransaction} transaction
@@ -57,11 +82,10 @@ export async function changeCheckpoint(
   conversationId,
   change,
 ) {
-  const store = transaction.objectStore(CHECKPOINTS);
   const key = conversationKey(channelAccountId, conversationId);
-  const before = await done(store.get(key));
+  const before = await checkpointAt(transaction, key);
   const after = change(before ?? newCheckpoint(channelAccountId, conversationId));
-  store.put(after);
+  transaction.objectStore(CHECKPOINTS).put(after);
   return after;
 }
 
@@ -73,9 +97,7 @@ export async function changeCheckpoint(
  */
 export function readCheckpoint(database, channelAccountId, conversationId) {
   const key = conversationKey(channelAccountId, conversationId);
-  return database.read([CHECKPOINTS], (transaction) =>
-    done(transaction.objectStore(CHECKPOINTS).get(key)),
-  );
+  return database.read([CHECKPOINTS], (transaction) => checkpointAt(transaction, key));
 }
 
 /**
@@ -90,10 +112,9 @@ export function readCheckpoint(database, channelAccountId, conversationId) {
 export function updateCheckpoint(database, channelAccountId, conversationId, change) {
   const key = conversationKey(channelAccountId, conversationId);
   return database.write([CHECKPOINTS], async (transaction) => {
-    const store = transaction.objectStore(CHECKPOINTS);
-    const before = await done(store.get(key));
+    const before = await checkpointAt(transaction, key);
     const after = before === undefined ? null : change(before);
-    if (after !== null) store.put(after);
+    if (after !== null) transaction.objectStore(CHECKPOINTS).put(after);
     return after;
   });
 }
@@ -173,7 +194,7 @@ export async function* checkpointsOf(database, channelAccountId) {
         limit: PAGE,
       }),
     );
-    if (page.length > 0) yield page;
+    if (page.length > 0) yield page.map(wholeCheckpoint);
     if (page.length < PAGE) return;
     after = page[page.length - 1].key;
   }
