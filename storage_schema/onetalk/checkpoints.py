@@ -142,10 +142,11 @@ def take_list(
                 None if is_absent(known) else known, field(listed, "latestMessageAtMs")
             )
         for conversation, at_ms in latest.items():
-            checkpoint = read_checkpoint_in(
-                transaction, account, conversation
-            ) or new_checkpoint(account, conversation)
-            at_last = _later(field(checkpoint, "latestMessageAtMs"), at_ms)
+            before = read_checkpoint_in(transaction, account, conversation)
+            checkpoint = before or new_checkpoint(account, conversation)
+            at_last = _later(checkpoint["latestMessageAtMs"], at_ms)
+            if before is not None and before["latestMessageAtMs"] == at_last:
+                continue  # as it was the last time: nothing is written for that
             after = {**checkpoint, "latestMessageAtMs": at_last}
             transaction.object_store(CHECKPOINTS).put(after)
 

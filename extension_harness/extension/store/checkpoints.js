@@ -155,12 +155,15 @@ export function takeList(database, channelAccountId, conversations, listedAtMs) 
       latest.set(conversationId, later(known, latestMessageAtMs));
     }
     await Promise.all(
-      Array.from(latest, ([conversationId, latestMessageAtMs]) =>
-        changeCheckpoint(transaction, channelAccountId, conversationId, (before) => ({
-          ...before,
-          latestMessageAtMs: later(before.latestMessageAtMs, latestMessageAtMs),
-        })),
-      ),
+      Array.from(latest, async ([conversationId, listedAtMs]) => {
+        const key = conversationKey(channelAccountId, conversationId);
+        const before = await checkpointAt(transaction, key);
+        const latestMessageAtMs = later(before?.latestMessageAtMs ?? null, listedAtMs);
+        // Most of a list is as it was the last time: nothing is written for that.
+        if (before?.latestMessageAtMs === latestMessageAtMs) return;
+        const known = before ?? newCheckpoint(channelAccountId, conversationId);
+        transaction.objectStore(CHECKPOINTS).put({ ...known, latestMessageAtMs });
+      }),
     );
   });
 }
