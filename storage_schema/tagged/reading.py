@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from storage_schema.conversions import to_number
+from storage_schema.conversions import to_number, to_text
 from storage_schema.errors import FormatError
 from storage_schema.values import (
     UNDEFINED,
@@ -76,7 +76,7 @@ def _fill_array(made: Array, properties: Json, labels: Labels) -> None:
 
 def _fill_object(made: dict[str, object], properties: Json, labels: Labels) -> None:
     for name, item in properties:
-        made[value_of(name)] = value_of(item, labels)
+        made[to_text(value_of(name))] = value_of(item, labels)
 
 
 def _fill_map(made: Map, entries: Json, labels: Labels) -> None:
@@ -121,9 +121,19 @@ def _regexp(form: Tagged) -> RegExp:
             source += "\\"
         if not escaped:
             in_class = char == "[" or (in_class and char != "]")
+        written = _LINE_ENDS.get(char, char)
+        source += written[1:] if escaped and char in _LINE_ENDS else written
         escaped = char == "\\" and not escaped
-        source += _LINE_ENDS.get(char, char)
     return RegExp(source or "(?:)", "".join(sorted(form.get("f", ""))))
+
+
+def _boxed(form: Tagged) -> object:
+    """JavaScript's ``Object(v)``."""
+    inner = value_of(form["v"])
+    if inner is None or inner is UNDEFINED:
+        return {}
+    kinds = (bool, int, float, str, BigInt)
+    return Boxed(inner) if isinstance(inner, kinds) else inner
 
 
 def _nested(form: Tagged) -> object:
@@ -148,7 +158,7 @@ _SIMPLE: Final[dict[str, Callable[[Tagged], object]]] = {
     "date": _date,
     "bin": _binary,
     "regexp": _regexp,
-    "box": lambda form: Boxed(value_of(form["v"])),
+    "box": _boxed,
     "nest": _nested,
     "function": lambda _: Function(),
     "symbol": lambda _: Symbol(),
