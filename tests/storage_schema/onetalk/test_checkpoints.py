@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from storage_schema import UNDEFINED, Connection, Read
 from storage_schema.onetalk import (
     checkpoints_of,
@@ -80,6 +82,24 @@ def test_a_checkpoint_that_lacks_fields_reads_as_one_just_met(
         "pages": 3,
         "latestMessageAtMs": 50,
     }
+
+
+@pytest.mark.parametrize("lost", ["channelAccountId", "conversationId"])
+def test_a_checkpoint_without_its_ids_reads_with_none_made_up(
+    connection: Connection, lost: str
+) -> None:
+    """OT-13: neither in what is read nor in what a change writes."""
+    whole: dict[str, object] = {**new_checkpoint(ACCOUNT, CONVERSATION), "pages": 3}
+    held = {name: whole[name] for name in whole if name != lost}
+    put(connection, CHECKPOINTS, held)
+
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == held
+    assert listed_at(connection, 50) == 50
+    assert only(connection, CHECKPOINTS) == {**held, "latestMessageAtMs": 50}
+
+    put(connection, CHECKPOINTS, {**whole, lost: None})
+
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == {**whole, lost: None}
 
 
 def test_the_latest_time_of_a_conversation_named_twice_counts(
