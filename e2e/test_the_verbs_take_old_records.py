@@ -13,10 +13,10 @@ import pytest
 from e2e.old_databases.records import key
 from e2e.store_rows import CARDS, CHAT, PROFILES, card, cards, exactly, seen
 from e2e.verbs import StoreError, StoreVerbs
-from e2e.wired_store import account, browser, stranger, verbs
+from e2e.wired_store import account, browser, stranger, verbs, wired
 from extension_harness.rig import CANDIDATES, CHECKPOINTS
 
-__all__ = ["account", "browser", "stranger", "verbs"]
+__all__ = ["account", "browser", "stranger", "verbs", "wired"]
 
 PUT = """
 (name, records) => store.write([name], async (transaction) => {
