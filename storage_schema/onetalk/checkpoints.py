@@ -26,6 +26,8 @@ from storage_schema.onetalk.transactions import reading, writing
 
 PAGE = 200
 """Checkpoints read at a time."""
+_SCOPE = ("key", "channelAccountId", "conversationId")
+"""What no version could leave out, and nothing here makes up."""
 MAX_ACCOUNTS = 50
 """Accounts of one installation that are looked after."""
 
@@ -81,10 +83,9 @@ def _whole(record: CheckpointRecord) -> CheckpointRecord:
 
     On disk it stays as it is until it is changed (OT-12 to OT-14).
     """
-    fresh = new_checkpoint(record["channelAccountId"], record["conversationId"])
     whole: dict[str, object] = {**record}
-    for name, value in fresh.items():
-        if is_absent(field(whole, name)):
+    for name, value in new_checkpoint("", "").items():
+        if name not in _SCOPE and is_absent(field(whole, name)):
             whole[name] = value
     return cast("CheckpointRecord", whole)
 

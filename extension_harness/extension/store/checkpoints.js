@@ -14,32 +14,33 @@ const MAX_ACCOUNTS = 50;
 /** @typedef {import("../shared/records.js").BootstrapRecord} BootstrapRecord */
 /** @typedef {import("./database.js").Database} Database */
 
+/** What a conversation just met is: full, from the newest (OT-40). */
+const FRESH = Object.freeze({
+  phase: /** @type {const} */ ("paging"),
+  syncMode: /** @type {const} */ ("full"),
+  anchorState: /** @type {const} */ ("none"),
+  anchorMessageId: null,
+  pageTimeStamp: null,
+  nextTimeStamp: null,
+  historyComplete: false,
+  latestMessageId: null,
+  latestCandidateKey: null,
+  latestMessageAtMs: null,
+  scannedActivityMs: null,
+  completionSent: false,
+  lastObservedAtMs: 0,
+  result: null,
+  pages: 0,
+});
+
 /**
  * @param {string} channelAccountId
  * @param {string} conversationId
- * @returns {CheckpointRecord} of a conversation just met: full, from the newest (OT-40)
+ * @returns {CheckpointRecord}
  */
 function newCheckpoint(channelAccountId, conversationId) {
-  return {
-    key: conversationKey(channelAccountId, conversationId),
-    channelAccountId,
-    conversationId,
-    phase: "paging",
-    syncMode: "full",
-    anchorState: "none",
-    anchorMessageId: null,
-    pageTimeStamp: null,
-    nextTimeStamp: null,
-    historyComplete: false,
-    latestMessageId: null,
-    latestCandidateKey: null,
-    latestMessageAtMs: null,
-    scannedActivityMs: null,
-    completionSent: false,
-    lastObservedAtMs: 0,
-    result: null,
-    pages: 0,
-  };
+  const key = conversationKey(channelAccountId, conversationId);
+  return { key, channelAccountId, conversationId, ...FRESH };
 }
 
 /**
@@ -50,10 +51,9 @@ function newCheckpoint(channelAccountId, conversationId) {
  * @returns {CheckpointRecord}
  */
 export function wholeCheckpoint(record) {
-  const fresh = newCheckpoint(record.channelAccountId, record.conversationId);
   /** @type {Record<string, unknown>} */
   const whole = { ...record };
-  for (const [name, value] of Object.entries(fresh)) whole[name] ??= value;
+  for (const [name, value] of Object.entries(FRESH)) whole[name] ??= value;
   return /** @type {CheckpointRecord} */ (whole);
 }
 
