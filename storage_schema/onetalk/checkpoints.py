@@ -27,7 +27,7 @@ from storage_schema.onetalk.transactions import reading, writing
 PAGE = 200
 """Checkpoints read at a time."""
 _SCOPE = ("key", "channelAccountId", "conversationId")
-"""What no version could leave out, and nothing here makes up."""
+"""What nothing here makes up."""
 MAX_ACCOUNTS = 50
 """Accounts of one installation that are looked after."""
 
