@@ -152,7 +152,7 @@ def test_a_verb_that_meets_a_closed_connection_opens_another(page: Page) -> None
 def test_a_store_that_is_cleared_is_told_without_anybody_using_it(
     browser: Browser, page: Page
 ) -> None:
-    """OT-31, known bug 27: the browser's own event is heard; the next use opens anew."""
+    """OT-31, known bug 27: the browser's event is heard; the next use opens anew."""
     page.evaluate("(t.mine = t.opened()).store.open()")
     ExtensionStorage(browser).clear_databases()
     page.evaluate('t.mine.until("closed")')
