@@ -96,8 +96,11 @@ def next_pending(
         messages = transaction.object_store(MESSAGES)
         pairs: list[PendingPair] = []
         for candidate in candidates:
-            key = message_key(account, conversation, candidate["messageId"])
-            found = messages.get(key).result
+            named = field(candidate, "messageId")
+            found: object = UNDEFINED
+            if named is not UNDEFINED:  # else another version's: it has no message
+                key = message_key(account, conversation, cast("str", named))
+                found = messages.get(key).result
             message = None if found is UNDEFINED else cast("MessageRecord", found)
             pairs.append({"candidate": candidate, "message": message})
     return pairs

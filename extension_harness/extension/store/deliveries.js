@@ -366,7 +366,9 @@ async function reofferAll(database, channelAccountId, conversationId, status) {
           delete candidate.code;
           store.put(candidate);
         }
-        const conversations = new Set(found.map((one) => one.conversationId));
+        // One of another version's may name no conversation: it makes no checkpoint.
+        const named = found.map((one) => one.conversationId);
+        const conversations = new Set(named.filter((one) => one !== undefined));
         for (const conversation of conversations) {
           await changeCheckpoint(transaction, channelAccountId, conversation, unproven);
         }

@@ -311,3 +311,28 @@ def test_an_account_is_offered_again_in_bounded_steps(
     lists = [each for each in reads if each.operation == "get_all"]
     assert {each.limit for each in lists} == {REOFFER_STEP}
     assert len(lists) == 3
+
+
+def test_old_candidates_that_lack_their_names_go_on(connection: Connection) -> None:
+    """OT-13: without a message's id it has no message; without a conversation's none
+    is made for it.
+    """
+    record_batch(connection, batch(fact("m1")))
+    whole = only(connection, CANDIDATES)
+    nameless = {name: whole[name] for name in whole if name != "messageId"}
+    homeless = {name: whole[name] for name in whole if name != "conversationId"}
+    put(
+        connection,
+        CANDIDATES,
+        nameless,
+        {**homeless, "candidateKey": "other", "status": "confirmed"},
+    )
+    before = records(connection, CHECKPOINTS)
+
+    (pair,) = next_pending(connection, ACCOUNT, CONVERSATION, 9)
+    turned = reoffer(connection, ACCOUNT, None)
+
+    assert pair == {"candidate": nameless, "message": None}
+    assert turned == 1
+    assert records(connection, CHECKPOINTS) == before
+    assert count_candidates(connection, ACCOUNT, "pending_ack") == 2
