@@ -93,13 +93,14 @@ def test_a_checkpoint_without_its_ids_reads_with_none_made_up(
     held = {name: whole[name] for name in whole if name != lost}
     put(connection, CHECKPOINTS, held)
 
-    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == held
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == {**held}
     assert listed_at(connection, 50) == 50
     assert only(connection, CHECKPOINTS) == {**held, "latestMessageAtMs": 50}
 
-    put(connection, CHECKPOINTS, {**whole, lost: None})
+    emptied: dict[str, object] = {**whole, lost: None}
+    put(connection, CHECKPOINTS, emptied)
 
-    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == {**whole, lost: None}
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == emptied
 
 
 def test_the_latest_time_of_a_conversation_named_twice_counts(
