@@ -1,4 +1,9 @@
-"""Bounded reads through an index; none reads a whole store (OT-17)."""
+"""Bounded reads through an index; none reads a whole store (OT-17).
+
+``kind`` names the record that the store holds. It is for the type checker, which cannot
+tell from a store's name; nothing is checked when it runs, since records of another
+version may lack fields.
+"""
 
 from __future__ import annotations
 
