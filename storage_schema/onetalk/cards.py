@@ -9,20 +9,19 @@ from collections.abc import Sequence
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
-from storage_schema.onetalk.javascript import field, is_absent, is_truthy
-from storage_schema.onetalk.keys import card_key
-from storage_schema.onetalk.names import ANOMALIES, BY_ACCOUNT_STATUS, CARDS
-from storage_schema.onetalk.observations import write_anomalies
-from storage_schema.onetalk.reads import first_under
-from storage_schema.onetalk.records import (
-    AnomalyRecord,
+from storage_schema.onetalk.arguments import (
     CardBatch,
-    CardRecord,
     CardResult,
     Limit,
     PreparedCard,
     RecordedCards,
 )
+from storage_schema.onetalk.javascript import field, is_absent, is_truthy
+from storage_schema.onetalk.keys import card_key
+from storage_schema.onetalk.names import ANOMALIES, BY_ACCOUNT_STATUS, CARDS
+from storage_schema.onetalk.observations import write_anomalies
+from storage_schema.onetalk.reads import first_under
+from storage_schema.onetalk.records import AnomalyRecord, CardRecord
 from storage_schema.onetalk.transactions import reading, writing
 
 

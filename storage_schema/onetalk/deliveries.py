@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
+from storage_schema.onetalk.arguments import Page, PendingPair
 from storage_schema.onetalk.javascript import (
     Number,
     field,
@@ -34,8 +35,6 @@ from storage_schema.onetalk.records import (
     CandidateRecord,
     CandidateStatus,
     MessageRecord,
-    Page,
-    PendingPair,
 )
 from storage_schema.onetalk.transactions import reading
 

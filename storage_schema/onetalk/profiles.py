@@ -10,6 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
+from storage_schema.onetalk.arguments import (
+    Limit,
+    ObservedProfile,
+    ObservedProfiles,
+    UploadMark,
+)
 from storage_schema.onetalk.javascript import (
     field,
     greatest,
@@ -19,14 +25,7 @@ from storage_schema.onetalk.javascript import (
 from storage_schema.onetalk.keys import conversation_key
 from storage_schema.onetalk.names import BY_ACCOUNT_PENDING_OBSERVED_AT, PROFILES
 from storage_schema.onetalk.reads import first_of_account
-from storage_schema.onetalk.records import (
-    Limit,
-    ObservedProfile,
-    ObservedProfiles,
-    PendingProfile,
-    ProfileRecord,
-    UploadMark,
-)
+from storage_schema.onetalk.records import PendingProfile, ProfileRecord
 from storage_schema.onetalk.transactions import reading, writing
 
 _Outcome: TypeAlias = Literal["pending", "moved", "skipped"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TypeVar, cast
 
 from storage_schema import Index, KeyRange, Transaction, compare
+from storage_schema.onetalk.arguments import Page
 from storage_schema.onetalk.errors import IndexMissingError, ScopeMissingError
 from storage_schema.onetalk.javascript import text_of
-from storage_schema.onetalk.records import Page
 
 R = TypeVar("R")
 

@@ -16,6 +16,7 @@ from storage_schema.onetalk import (
     reoffer,
     still_pending,
 )
+from storage_schema.onetalk.arguments import DeliveryResult, Page
 from storage_schema.onetalk.keys import candidate_key
 from storage_schema.onetalk.names import (
     ANOMALIES,
@@ -23,7 +24,6 @@ from storage_schema.onetalk.names import (
     CHECKPOINTS,
     MESSAGES,
 )
-from storage_schema.onetalk.records import DeliveryResult, Page
 from storage_schema.onetalk.reoffers import REOFFER_STEP
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,

@@ -15,6 +15,7 @@ from storage_schema.onetalk import (
     still_pending,
     update_checkpoint,
 )
+from storage_schema.onetalk.arguments import PagePosition
 from storage_schema.onetalk.checkpoints import new_checkpoint
 from storage_schema.onetalk.keys import candidate_key, message_key
 from storage_schema.onetalk.names import (
@@ -25,7 +26,6 @@ from storage_schema.onetalk.names import (
     MESSAGES,
 )
 from storage_schema.onetalk.observations import RELEASE_STEP
-from storage_schema.onetalk.records import PagePosition
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,
     CONVERSATION,
