@@ -30,7 +30,7 @@ from e2e.upgrading import (
 )
 from e2e.workers import worker_status
 from extension_harness.armed_trap import Action, ArmedTrap
-from extension_harness.errors import HarnessError
+from extension_harness.errors import TrapFiredError
 from extension_harness.plugin import OWN_EXTENSION
 from extension_harness.traps import Trap
 
@@ -181,9 +181,8 @@ def killed_at(old: Profile, trap: Trap, delay: float | None) -> None:
         killer = threading.Thread(target=kill_late, args=(old, armed, delay))
         if delay is not None:
             killer.start()
-        with contextlib.suppress(
-            HarnessError
-        ):  # killed while it waits for the new build
+        # Killed most often while this still waits for the new worker.
+        with contextlib.suppress(TrapFiredError):
             old.browser.update(OWN_EXTENSION)
         armed.wait()
         if delay is not None:
