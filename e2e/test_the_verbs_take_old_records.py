@@ -115,6 +115,17 @@ def test_a_candidate_under_a_foreign_key_holds_up_no_other(
     assert verbs("oldestPendingSince", account, 9) is None
 
 
+def test_a_candidate_of_no_conversation_is_offered_again_and_makes_none(
+    verbs: StoreVerbs, account: str
+) -> None:
+    """OT-13: it names none, so there is none that it could put back to uploading."""
+    homeless = {"channelAccountId": account, "status": "confirmed"}
+    put(verbs, CANDIDATES, {**homeless, "candidateKey": key(account, "of none")})
+    assert verbs("reoffer", account, None) == 1
+    assert verbs("countCandidates", account, "pending_ack") == 1
+    assert verbs("readCheckpoint", account, None) is None  # its key would say null
+
+
 def test_a_verb_that_waits_for_what_cannot_come_fails(verbs: StoreVerbs) -> None:
     """OT-31: a throw in a request's handler aborts; nobody is left waiting for it."""
     verbs.page.evaluate("""
