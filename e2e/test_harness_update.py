@@ -9,10 +9,16 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import FIXTURES
+from extension_harness.armed_trap import Action
 from extension_harness.browser import Browser
-from extension_harness.errors import ExtensionNotLoadedError, ExtensionUpdateError
+from extension_harness.errors import (
+    ExtensionNotLoadedError,
+    ExtensionUpdateError,
+    TrapFiredError,
+)
 from extension_harness.launch.chromium import Chromium
 from extension_harness.storage import ExtensionStorage
+from extension_harness.traps import Trap
 
 RECORDER = FIXTURES / "recorder"
 
@@ -70,6 +76,38 @@ def test_what_is_no_update_is_refused_and_nothing_is_replaced(
         with pytest.raises(ExtensionUpdateError, match="updatable"):
             browser.update(new)
         assert json.loads((old / "manifest.json").read_text())["version"] == "1.0"
+
+
+@pytest.mark.parametrize("action", ["kill", "browser.kill"])
+def test_an_update_in_which_a_trap_fires_says_so(
+    chromium: Chromium, action: str
+) -> None:
+    """The trap has done its work; what to do is in the words."""
+    notebook = FIXTURES / "notebook"
+    with Browser.launch(notebook / "1", chromium=chromium, updatable=True) as browser:
+        done: Action = "kill" if action == "kill" else browser.kill
+        with browser.worker.trap(Trap.schema("createIndex", "notes"), done) as armed:
+            with pytest.raises(TrapFiredError, match="a trap fired in it") as told:
+                browser.update(notebook / "2", timeout=8)
+            assert armed.wait().kind == "createIndex"
+    assert told.value.__cause__ is not None
+
+
+def test_a_trap_that_fired_before_is_no_excuse(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    notebook = FIXTURES / "notebook"
+    broken = shutil.copytree(notebook / "2", tmp_path / "broken")
+    (broken / "service-worker.js").write_text("throw new Error('no');\n", "utf-8")
+    with Browser.launch(notebook / "1", chromium=chromium, updatable=True) as browser:
+        browser.worker.stop()
+        ExtensionStorage(browser).clear_databases()
+        with browser.worker.trap(Trap.schema("createIndex", "notes")) as armed:
+            browser.worker.wake()
+            armed.wait()
+            with pytest.raises(ExtensionNotLoadedError) as told:
+                browser.update(broken)
+        assert not isinstance(told.value, TrapFiredError)
 
 
 def running_build(browser: Browser) -> str:

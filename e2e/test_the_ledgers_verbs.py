@@ -23,10 +23,10 @@ from e2e.store_rows import (
     seen,
 )
 from e2e.verbs import StoreVerbs
-from e2e.wired_store import account, browser, stranger, verbs
+from e2e.wired_store import account, browser, stranger, verbs, wired
 from extension_harness.rig import ANOMALIES
 
-__all__ = ["account", "browser", "stranger", "verbs"]
+__all__ = ["account", "browser", "stranger", "verbs", "wired"]
 
 
 def test_the_first_content_of_a_card_stays(verbs: StoreVerbs, account: str) -> None:

@@ -38,7 +38,12 @@ SETUP = """
   const opened = (patienceMs = 10_000) => {
     const each = { opens: 0, told: [] };
     const factory = {
-      open: (...given) => { each.opens += 1; return indexedDB.open(...given); },
+      open: (...given) => {
+        each.opens += 1;
+        const request = indexedDB.open(...given);
+        request.addEventListener("success", () => (each.raw = request.result));
+        return request;
+      },
     };
     const tell = ({ kind, why, error }) =>
       each.told.push([kind, why ?? error?.code ?? ""]);
@@ -118,6 +123,45 @@ def test_a_verb_under_which_the_browser_closes_the_store_runs_again(
     assert told["told"] == again
     dump = ExtensionStorage(browser).dump(DATABASE)
     assert [row["key"] for row in dump.records(MESSAGES)] == ["kept"]
+
+
+def test_a_verb_that_meets_a_closed_connection_opens_another(page: Page) -> None:
+    """OT-31, known bug 27: no event tells it; a transaction that cannot begin does."""
+    told = page.evaluate("""(async () => {
+      const mine = t.opened();
+      await mine.store.open();
+      mine.raw.close(); // of which the browser says nothing
+      await mine.store.write([t.MESSAGES], async (transaction) => {
+        const store = transaction.objectStore(t.MESSAGES);
+        store.put({ key: "kept", channelAccountId: "7" });
+      });
+      mine.raw.close();
+      const kept = await mine.store.read([t.MESSAGES], async (transaction) => {
+        return (await t.done(transaction.objectStore(t.MESSAGES).get("kept")))?.key;
+      });
+      return { kept, opens: mine.opens, told: mine.told };
+    })()""")
+    again = [["closed", "terminated"], ["opened", ""]]
+    assert told == {
+        "kept": "kept",
+        "opens": 3,
+        "told": [["opened", ""], *again, *again],
+    }
+
+
+def test_a_store_that_is_cleared_is_told_without_anybody_using_it(
+    browser: Browser, page: Page
+) -> None:
+    """OT-31, known bug 27: the browser's event is heard; the next use opens anew."""
+    page.evaluate("(t.mine = t.opened()).store.open()")
+    ExtensionStorage(browser).clear_databases()
+    page.evaluate('t.mine.until("closed")')
+    gone = [["opened", ""], ["closed", "terminated"]]
+    assert page.evaluate("t.mine.told") == gone
+    told = page.evaluate("""t.mine.use().then((accounts) => {
+      return { accounts, opens: t.mine.opens, told: t.mine.told };
+    })""")
+    assert told == {"accounts": [], "opens": 2, "told": [*gone, ["opened", ""]]}
 
 
 def test_a_newer_version_gets_the_store_at_once_and_is_named(page: Page) -> None:

@@ -23,11 +23,13 @@ from e2e.store_rows import (
     seen,
 )
 from e2e.verbs import StoreError, StoreVerbs
-from e2e.wired_store import account, browser, stranger, verbs
+from e2e.wired_store import account, browser, stranger, verbs, wired
 from extension_harness.rig import ANOMALIES, CANDIDATES, CHECKPOINTS, MESSAGES
 
-__all__ = ["account", "browser", "stranger", "verbs"]
+__all__ = ["account", "browser", "stranger", "verbs", "wired"]
 SCOPED = (MESSAGES, CANDIDATES, CHECKPOINTS, ANOMALIES, CARDS)
+MANY = 1_200
+"""Messages: more than any batch or page of the protocol has."""
 
 
 def refusal(verbs: StoreVerbs, name: str, *given: object) -> str:
@@ -149,3 +151,48 @@ def test_rebuilding_takes_one_conversation_of_one_account(
     assert verbs("rebuildConversation", account, CHAT) == nothing
     added = verbs("recordBatch", batch(account, CHAT, "1", "2"))
     assert (added["added"], added["checkpoint"]["phase"]) == (2, "paging")
+
+
+# From now on the deletions from one object store throw; null for none.
+FAIL_AT = """
+(failing) => {
+  const real = (globalThis.realDelete ??= IDBObjectStore.prototype.delete);
+  IDBObjectStore.prototype.delete = function (key) {
+    if (this.name === failing) throw new RangeError("it ends here.");
+    return real.call(this, key);
+  };
+}
+"""
+
+
+def test_a_rebuild_that_fails_midway_leaves_every_record(
+    verbs: StoreVerbs, account: str
+) -> None:
+    """OT-20, OT-92: one transaction over five stores: wherever it fails, all stays."""
+    verbs("recordBatch", batch(account, CHAT, "1", "2", code="invalid_id"))
+    verbs("recordCards", cards(account, CHAT, card("1"), card("2")))
+    before = {store: verbs.records(store, account) for store in SCOPED}
+    assert all(before.values()), "a store without a record would show nothing"
+    for failing in SCOPED:
+        verbs.page.evaluate(FAIL_AT, failing)
+        try:
+            code = refusal(verbs, "rebuildConversation", account, CHAT)
+        finally:
+            verbs.page.evaluate(FAIL_AT, None)
+        assert code == "store_write_failed"
+        left = {store: verbs.records(store, account) for store in SCOPED}
+        assert left == before, f"failed at {failing}"
+    verbs("rebuildConversation", account, CHAT)
+    assert not any(verbs.records(store, account) for store in SCOPED)
+
+
+def test_one_rebuild_takes_all_of_a_long_conversation(
+    verbs: StoreVerbs, account: str
+) -> None:
+    """OT-20, OT-92: not the first hundred of it; under the tripwire."""
+    said = [f"{number:05}" for number in range(MANY)]
+    verbs("recordBatch", batch(account, CHAT, *said))
+    verbs("recordCards", cards(account, CHAT, *map(card, said)))
+    went = verbs("rebuildConversation", account, CHAT)
+    assert (went["messages"], went["candidates"], went["cards"]) == (MANY, MANY, MANY)
+    assert not any(verbs.records(store, account) for store in SCOPED)

@@ -5,18 +5,18 @@ Without this, that no test tripped it would say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.instrumented import trips, tripwired
+from e2e.instrumented import trips
+from e2e.wired_store import wired
 from e2e.workers import worker_status
 from extension_harness.browser import Browser
-from extension_harness.launch.browser_process import LaunchOptions
-from extension_harness.launch.chromium import Chromium
 from extension_harness.plugin import OWN_EXTENSION
 from extension_harness.rig import DATABASE
+
+__all__ = ["wired"]
 
 # Runs READ on the extension's own store, or on a larger one.
 TRY = """
@@ -91,15 +91,9 @@ WALK = "walk(index.openKeyCursor(range), (cursor) => cursor.continue())"
 
 
 @pytest.fixture(scope="module")
-def browser(
-    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Browser]:
-    extension = tripwired(tmp_path_factory.mktemp("wired"))
-    with Browser.launch(
-        extension, chromium=chromium, options=LaunchOptions(headless=True)
-    ) as running:
-        worker_status(running)  # its store is there
-        yield running
+def browser(wired: Browser) -> Browser:
+    worker_status(wired)  # its store is there
+    return wired
 
 
 def attempted(browser: Browser, read: str, rows: int = 0) -> str:

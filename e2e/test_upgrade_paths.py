@@ -6,7 +6,6 @@ place, and a real Chromium runs the upgrade.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,24 +21,16 @@ from e2e.upgrading import (
     check_configuration,
     check_kept,
     check_shape,
-    profile,
+    old,
     without_records,
 )
 from e2e.workers import worker_status
-from extension_harness.launch.chromium import Chromium
 from extension_harness.plugin import OWN_EXTENSION
 from extension_harness.storage import DatabaseDump
 from migrations.onetalk import StoreNewerError, open_store
 from storage_schema import Factory
 
-
-@pytest.fixture(scope="module")
-def old(
-    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Profile]:
-    """One profile for all of them: each test gives it a database of its own."""
-    with profile(chromium, tmp_path_factory.mktemp("old")) as made:
-        yield made
+__all__ = ["old"]
 
 
 def test_a_fresh_database_has_every_store_and_index(old: Profile) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from e2e.old_builds import inert_build
 from e2e.old_databases import CONFIGURATION, NAME, OURS, TODAY
 from e2e.workers import worker_status
@@ -112,6 +114,15 @@ class Profile:
     def digests(self) -> Mapping[str, StoreDigests]:
         """All of it by digests."""
         return self.storage.digests(NAME)
+
+
+@pytest.fixture(scope="module")
+def old(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Profile]:
+    """One profile for a module's tests: each gives it a database of its own."""
+    with profile(chromium, tmp_path_factory.mktemp("old")) as made:
+        yield made
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ class ArmedTrap:
         timeline: Timeline,
     ) -> None:
         """Connect by a connection of its own: only its own sessions are seen there."""
-        self._trap = trap
+        self.trap = trap
         self._action = action
         self._worker = worker
         self._devtools = DevTools(devtools_url)
@@ -100,7 +100,7 @@ class ArmedTrap:
             wait_until(
                 lambda: self._settled(target),
                 ARM_SECONDS,
-                f"the worker's wrappers: {self._trap}",
+                f"the worker's wrappers: {self.trap}",
             )
 
     @property
@@ -115,12 +115,12 @@ class ArmedTrap:
         """
         if not self._done.wait(timeout) and self._failure is None:
             raise TrapNotHitError(
-                str(self._trap), timeout, f"{len(self._armed)} lives armed"
+                str(self.trap), timeout, f"{len(self._armed)} lives armed"
             )
         if self._failure is not None:
             raise self._failure
         if self._hit is None:
-            raise TrapNotHitError(str(self._trap), timeout)
+            raise TrapNotHitError(str(self.trap), timeout)
         return self._hit
 
     def release(self) -> None:
@@ -131,7 +131,7 @@ class ArmedTrap:
         with contextlib.suppress(DevToolsError, EvaluationError):
             self._run(session, "harnessTrap.disarm()")
             self._devtools.call("Debugger.resume", session=session)
-            self._timeline.record("trap.release", point=str(self._trap))
+            self._timeline.record("trap.release", point=str(self.trap))
 
     def kill(self) -> None:
         """Kill the worker where it stands."""
@@ -231,7 +231,7 @@ class ArmedTrap:
             "trap.hit",
             point=found["point"],
             what=found.get("kind"),
-            trap=str(self._trap),
+            trap=str(self.trap),
         )
         try:
             if callable(self._action):
@@ -247,7 +247,7 @@ class ArmedTrap:
             self._done.set()
 
     def _install(self, session: str) -> None:
-        self._run(session, SCRIPT, self._trap.steps())
+        self._run(session, SCRIPT, self.trap.steps())
         self._armed.add(session)
 
     def _run(self, session: str, expression: str, *arguments: object) -> Any:  # noqa: ANN401

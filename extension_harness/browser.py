@@ -22,6 +22,8 @@ from extension_harness.errors import (
     DevToolsClosedError,
     DevToolsError,
     ExtensionUpdateError,
+    HarnessError,
+    TrapFiredError,
 )
 from extension_harness.launch.browser_process import (
     LOG_NAME,
@@ -161,7 +163,7 @@ class Browser:
         replaced, and `reopen` starts with them. An older build may follow a newer one.
 
         Raises ExtensionUpdateError, with nothing replaced: not launched ``updatable``,
-        or its id would be another. Raises ExtensionNotLoadedError, WaitTimeoutError.
+        or its id would be another. Raises as `reload_extension`.
         """
         if not self._updatable:
             raise ExtensionUpdateError(
@@ -176,12 +178,20 @@ class Browser:
     def reload_extension(self, timeout: float = START_SECONDS) -> None:
         """Unload the extension and load its folder again, proven; its pages close.
 
-        Raises DevToolsClosedError, ExtensionNotLoadedError, WaitTimeoutError.
+        Raises DevToolsClosedError, ExtensionNotLoadedError, WaitTimeoutError; for each
+        of them TrapFiredError when a trap that is set has fired meanwhile.
         """
         left = countdown(timeout)
-        reload_extension(self.devtools, self.extension, left())
-        tail = self._process.log_tail if self._process is not None else str
-        prove_loaded(self.devtools, self.extension, tail, left())
+        sprung_before = self.worker.sprung is not None
+        try:
+            reload_extension(self.devtools, self.extension, left())
+            tail = self._process.log_tail if self._process is not None else str
+            prove_loaded(self.devtools, self.extension, tail, left())
+        except HarnessError as failure:
+            trap = self.worker.sprung
+            if trap is None or sprung_before:
+                raise
+            raise TrapFiredError(str(self.extension.folder), str(trap)) from failure
         self.timeline.record("extension.reloaded")
 
     def open(self, url: str, *, wait: bool = True, timeout: float = 30.0) -> Page:

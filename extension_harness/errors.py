@@ -6,11 +6,13 @@ contents of frames or of the extension's storage, so a token cannot reach a test
 through them.
 
     HarnessError
+    ├── HarnessIncompleteError          a package that it needs is not installed
     ├── ChromiumNotFoundError           no browser on this machine
     ├── ChromiumUnusableError           a browser that cannot load an unpacked extension
     ├── BrowserStartError               it did not come up
     ├── ProfileInUseError               another live browser owns the profile
     ├── ExtensionNotLoadedError         it came up without the extension
+    │   └── TrapFiredError              or it cannot be told: a trap fired meanwhile
     ├── ExtensionUpdateError            the extension cannot be replaced in place
     ├── DevToolsError                   the protocol refused a call
     │   ├── DevToolsClosedError         the browser went away
@@ -32,6 +34,17 @@ from collections.abc import Sequence
 
 class HarnessError(Exception):
     """The root: catching it catches whatever this package raises on purpose."""
+
+
+class HarnessIncompleteError(HarnessError, ImportError):
+    """A package of the harness's own requirements is not installed."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"{missing} is not installed, which the extension harness needs; the plain "
+            "package leaves it out: pip install 'bright-sync[harness]'",
+            name=missing,
+        )
 
 
 class ChromiumNotFoundError(HarnessError):
@@ -86,6 +99,22 @@ class ExtensionNotLoadedError(HarnessError):
         self.targets = tuple(targets)
         seen = f"; targets seen: {', '.join(targets) or 'none'}" if targets else ""
         super().__init__(f"extension {extension} is not loaded: {reason}{seen}")
+
+
+class TrapFiredError(ExtensionNotLoadedError):
+    """A trap fired while the extension was loaded, so that could not be proven.
+
+    The trap did its work: `ArmedTrap.wait` gives the hit. The cause says what failed.
+    """
+
+    def __init__(self, extension: str, trap: str) -> None:
+        super().__init__(
+            extension,
+            f"or not proven to be: a trap fired in it ({trap}), and a worker that is "
+            "stopped there is not activated. To stop an upgrade, load the new build "
+            "first, stop the worker, build the old database, set the trap and wake "
+            "the worker (docs/harness.md, Testing an upgrade); or expect this error",
+        )
 
 
 class ExtensionUpdateError(HarnessError):

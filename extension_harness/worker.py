@@ -51,7 +51,7 @@ class Worker:
         """Look at the worker through whatever connection is current."""
         self._devtools = devtools
         self._timeline = timeline
-        self._trapped = False
+        self._armed: ArmedTrap | None = None
         self.follow(extension)
 
     def follow(self, extension: UnpackedExtension) -> None:
@@ -223,16 +223,22 @@ class Worker:
 
         Raises TrapError when another one is set: `Trap.then` makes one of several.
         """
-        if self._trapped:
+        if self._armed is not None:
             raise TrapError("a trap is set already; chain instants with Trap.then")
-        self._trapped = True
+        self._armed = ArmedTrap(
+            trap, action, self, self._devtools().url, self._timeline
+        )
         try:
-            with ArmedTrap(
-                trap, action, self, self._devtools().url, self._timeline
-            ) as armed:
+            with self._armed as armed:
                 yield armed
         finally:
-            self._trapped = False
+            self._armed = None
+
+    @property
+    def sprung(self) -> Trap | None:
+        """The trap that is set now, once it has fired."""
+        armed = self._armed
+        return armed.trap if armed is not None and armed.hit is not None else None
 
     @contextlib.contextmanager
     def attached(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from storage_schema.errors import (
     NotFoundError,
 )
 from storage_schema.key_generator import KeyGenerator
-from storage_schema.key_paths import parse
+from storage_schema.key_paths import converted, parse
 from storage_schema.names import in_order
 from storage_schema.object_store import ObjectStore
 from storage_schema.store_records import StoreRecords
@@ -79,8 +79,9 @@ class Connection:
         connection and in an upgrade, ``NotFoundError`` for an unknown store,
         ``InvalidAccessError`` for none at all.
         """
-        mode = "readonly" if mode is UNDEFINED else mode
-        if mode not in ("readonly", "readwrite", "versionchange"):
+        names = _names_in(stores)
+        way = "readonly" if mode is UNDEFINED else to_text(mode)
+        if way not in ("readonly", "readwrite", "versionchange"):
             raise _no_mode(mode)
         if not self.is_open:
             raise InvalidStateError(
@@ -89,16 +90,16 @@ class Connection:
         if self.upgrade is not None and not self.upgrade.is_finished:
             raise InvalidStateError("an upgrade is running: use its transaction")
         scope: dict[str, StoreRecords] = {}
-        for name in _names_in(stores):
+        for name in names:
             records = self.database.stores.get(name)
             if records is None:
                 raise NotFoundError(f"{self.name!r} has no object store {name!r}")
             scope[name] = records
         if not scope:
             raise InvalidAccessError("a transaction needs an object store")
-        if mode == "versionchange":
+        if way == "versionchange":
             raise _no_mode(mode)
-        return self.begin(scope, mode)
+        return self.begin(scope, "readwrite" if way == "readwrite" else "readonly")
 
     def begin(self, scope: dict[str, StoreRecords], mode: Mode) -> Transaction:
         """Make a transaction without asking. For the model alone."""
@@ -115,9 +116,9 @@ class Connection:
         is taken, ``InvalidAccessError`` for a generator with an empty or a compound
         path.
         """
+        text, given = to_text(name), converted(key_path)
         tx = self._upgrading()
-        text = to_text(name)
-        path = None if key_path in (None, UNDEFINED) else parse(key_path)
+        path = None if key_path is None or key_path is UNDEFINED else parse(given)
         if text in self.database.stores:
             raise ConstraintError(f"there is an object store {text!r} already")
         generates = is_truthy(auto_increment)
@@ -131,8 +132,8 @@ class Connection:
 
     def delete_object_store(self, name: object) -> None:
         """Remove a store and all in it; raises ``NotFoundError``. Upgrades only."""
-        tx = self._upgrading()
         text, stores = to_text(name), self.database.stores
+        tx = self._upgrading()
         records = stores.pop(text, None)
         if records is None:
             raise NotFoundError(f"there is no object store {text!r}")

@@ -14,6 +14,7 @@ from storage_schema.errors import (
 from storage_schema.key_decoding import decode
 from storage_schema.key_ranges import Query
 from storage_schema.keys import BEHIND, encode
+from storage_schema.lookahead import Lookahead
 from storage_schema.requests import Request
 from storage_schema.values import UNDEFINED, JsKey, JsValue, Undefined
 
@@ -28,7 +29,8 @@ class Cursor:
     """A place in a store or an index that moves in one direction.
 
     The same cursor comes back from each move; it has no place while a move is on its
-    way and none after the end. It keeps its place whatever is written meanwhile.
+    way and none after the end. It keeps its place whatever is written meanwhile; what
+    is put ahead of it is met, but for what ``storage_schema.lookahead`` says.
     """
 
     __slots__ = (
@@ -36,6 +38,7 @@ class Cursor:
         "_found",
         "_has_value",
         "_last_move",
+        "_lookahead",
         "_operation",
         "_query",
         "_value",
@@ -57,6 +60,7 @@ class Cursor:
         self._operation = operation
         self._entry = b""
         self._last_move: Request[Cursor | None] | None = None
+        self._lookahead = Lookahead(forward=self._is_forward)
         self._has_value = False
         self._found: tuple[bytes, bytes] | None = None
         self._value: JsValue | Undefined = UNDEFINED
@@ -96,12 +100,12 @@ class Cursor:
         """Move to the next place, or to the first at or behind ``key``."""
         self._check()
         if key is None or key is UNDEFINED:
-            return self._move(1, b"", b"")
+            return self._move(0, b"", b"")
         wanted = encode(key)
         here = self._here()[0]
         if wanted <= here if self._is_forward else wanted >= here:
             raise DataError(f"{key!r} does not lie ahead of the cursor")
-        return self._move(1, wanted, b"")
+        return self._move(-1, wanted, b"")
 
     def continue_primary_key(
         self, key: object, primary_key: object
@@ -117,7 +121,7 @@ class Cursor:
         here = self._here()
         if wanted <= here if self._is_forward else wanted >= here:
             raise DataError(f"{key!r}, {primary_key!r} does not lie ahead")
-        return self._move(1, *wanted)
+        return self._move(-1, *wanted)
 
     def update(self, value: object) -> Request[JsKey]:
         """Put a value in place of the record; its in-line key must stay the same."""
@@ -131,6 +135,7 @@ class Cursor:
 
     def begin(self) -> Cursor | None:
         """Go to the first place. For ``Source`` alone."""
+        self._lookahead.open(self.source.transaction.ran)
         return self._iterate(self._operation, 1, b"", b"")
 
     def next_for_walk(self) -> Cursor | None:
@@ -163,18 +168,34 @@ class Cursor:
 
     def _move(self, steps: int, key: bytes, primary: bytes) -> Request[Cursor | None]:
         tx = self.source.transaction
-        request: Request[Any] = Request(
-            tx, self._iterate, "continue", steps, key, primary
-        )
+        request: Request[Any] = Request(tx, self._go, steps, key, primary)
         tx.add(request)
         self._has_value = False
         self._last_move = request
         return request
 
+    def _go(self, steps: int, key: bytes, primary: bytes) -> Cursor | None:
+        """Do a move: ``steps`` as ``Lookahead.has_ended`` says."""
+        ran = self.source.transaction.ran
+        if self._lookahead.has_ended(ran, steps, self._positions_ahead):
+            steps = 0
+        else:
+            steps = steps if steps > 0 else 1
+        return self._iterate("continue", steps, key, primary)
+
+    def _positions_ahead(self, most: int) -> int:
+        """How many positions follow this one, counted up to ``most``."""
+        entry: bytes | None = self._entry
+        for number in range(most):
+            entry = self._next(entry or b"", b"", b"")
+            if entry is None:
+                return number
+        return most
+
     def _iterate(
         self, operation: str, steps: int, key: bytes, primary: bytes
     ) -> Cursor | None:
-        entry: bytes | None = self._entry
+        entry: bytes | None = self._entry if steps else None
         for _ in range(steps):
             entry = self._next(entry or b"", key, primary)
             if entry is None:

@@ -97,6 +97,11 @@ class Database:
             self.connections = open_ones
             self._when_free(self.name)
 
+    def terminate(self) -> None:
+        """Close every connection by force."""
+        for connection in list(self.connections):
+            connection.terminate()
+
     def rename_store(self, records: StoreRecords, new: str, undo: UndoLog) -> None:
         """Rename a store; raises ``ConstraintError`` if the name is taken."""
         if new in self.stores:

@@ -61,7 +61,7 @@ class Factory:
             wanted = enforce_range(version, MAX_SAFE, "a version")
             if wanted == 0:
                 raise JsTypeError("a version must be above 0")
-        request: OpenRequest[Connection] = OpenRequest(to_text(name))
+        request: OpenRequest[Connection] = OpenRequest(to_text(name), opens=True)
 
         def connect(database: Database) -> Connection:
             return Connection(database, blocking, terminated)
@@ -98,14 +98,22 @@ class Factory:
     def terminate(self, name: str) -> None:
         """Close all connections to a database by force, as a browser can."""
         database = self._databases.get(name)
-        for connection in list(database.connections) if database is not None else ():
-            connection.terminate()
+        if database is not None:
+            database.terminate()
 
     def clear_site_data(self) -> None:
-        """What a browser does when the user clears this site: close all, delete all."""
-        for name in list(self._databases):
-            self.terminate(name)
-            self._databases.pop(name, None)
+        """What a browser does when the user clears this site: close all, delete all.
+
+        Opens that wait fail with ``AbortError``: there is nothing left to open. One
+        that a ``terminated`` handler begins makes the database anew.
+        """
+        for jobs in self._jobs.values():
+            for request, _ in jobs:
+                if request.opens:
+                    request.fail(AbortError("the site's data were cleared"))
+        databases, self._databases = self._databases, {}
+        for database in databases.values():
+            database.terminate()
 
     def crash(self) -> Factory:
         """Kill the browser: gives a factory with what was committed, nothing else.
@@ -167,6 +175,8 @@ class Factory:
         connect: Callable[[Database], Connection],
     ) -> Iterator[None]:
         """The algorithm "Open a database connection"; yields while it has to wait."""
+        if request.state == "failed":  # its turn comes after the data were cleared
+            return
         name = request.name
         database = self._databases.get(name)
         if database is None:
@@ -184,6 +194,8 @@ class Factory:
             return
         if old < version:
             yield from self._make_free(request, database, version, blocked)
+            if self._databases.get(name) is not database:  # cleared while it waited
+                return
         connection = connect(database)
         database.connections.append(connection)
         error = None
@@ -205,7 +217,8 @@ class Factory:
             request.succeed(0)
             return
         yield from self._make_free(request, database, None, blocked)
-        self._databases.pop(request.name, None)
+        if self._databases.get(request.name) is database:
+            del self._databases[request.name]
         request.succeed(database.version)
 
     def _make_free(

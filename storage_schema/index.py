@@ -80,9 +80,9 @@ class Index(Source):
 
     @name.setter
     def name(self, name: object) -> None:
+        new, old = to_text(name), self._index.name
         self._store.check_upgrade()
         self.check()
-        new, old = to_text(name), self._index.name
         if new == old:
             return
         indexes, undo = self._store.records.indexes, self.transaction.undo

@@ -18,6 +18,8 @@ Entries: TypeAlias = tuple[bytes, ...]
 EntriesFor: TypeAlias = Callable[[JsValue, bytes], Entries]
 
 LENGTH_BYTES: Final = 4
+_OPEN: Final = bytes([ARRAY])
+_CLOSE: Final = b"\0"
 _LENGTHS: Final = [length.to_bytes(LENGTH_BYTES, "big") for length in range(1024)]
 
 
@@ -65,9 +67,9 @@ class IndexRecords:
         *,
         unique: bool,
         multi_entry: bool,
-        is_made: bool = False,
+        made: KeyPath | None = None,
     ) -> None:
-        """``is_made``: the path is that of a store that makes keys.
+        """``made``: the key path of a store that makes keys.
 
         A made key counts also where the value could not hold it (a Date, a Map).
         """
@@ -80,7 +82,11 @@ class IndexRecords:
         self.owned: dict[bytes, Entries] = {}
         several = multi_entry and isinstance(key_path, str)
         entries_for = _of_members(str(key_path)) if several else _of_one(key_path)
-        self.entries_for = _of_made_key(entries_for) if is_made else entries_for
+        if made is not None and made == key_path:
+            entries_for = _of_made_key(entries_for)
+        elif isinstance(made, str) and isinstance(key_path, tuple) and made in key_path:
+            entries_for = _of_parts(key_path, made)
+        self.entries_for = entries_for
 
     def is_taken(self, entry: bytes) -> bool:
         """Whether another record has this entry's index key."""
@@ -150,6 +156,22 @@ def _of_made_key(otherwise: EntriesFor) -> EntriesFor:
         if primary[0] == ARRAY:
             return otherwise(value, primary)
         return (entry_of(primary, primary),)
+
+    return entries_for
+
+
+def _of_parts(key_path: tuple[str, ...], made: str) -> EntriesFor:
+    """Of a compound path with the store's own key path ``made`` in it."""
+    extractors = [None if part == made else compiled(part) for part in key_path]
+
+    def entries_for(value: JsValue, primary: bytes) -> Entries:
+        whole = _OPEN
+        for extract in extractors:
+            key = primary if extract is None else extract(value)
+            if key is None:
+                return ()
+            whole += key
+        return (entry_of(whole + _CLOSE, primary),)
 
     return entries_for
 

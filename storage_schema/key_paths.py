@@ -42,21 +42,32 @@ _SHORT: Final = 64
 _OBJECTS: Final = (dict, list, Array, Map, Set, Date, Binary, RegExp, Boxed)
 _LETTERS: Final = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"}
 _FURTHER: Final = _LETTERS | {"Mn", "Mc", "Nd", "Pc"}
+# What Unicode 15 to 17 added and an older Python does not know yet.
+_NEW_LETTERS: Final = frozenset(
+    "\u088f\u0c5c\u0cdc\u1c89\u1c8a\ua7cb\ua7cc\ua7cd\ua7ce\ua7cf\ua7d2\ua7d4"
+    "\ua7da\ua7db\ua7dc\ua7f1"
+)
+_NEW_MARKS: Final = frozenset("\u0897\u0cf3\u0ece").union(
+    map(chr, range(0x1ACF, 0x1ADE)), map(chr, range(0x1AE0, 0x1AEC))
+)
 
 
-def parse(key_path: object) -> KeyPath:
-    """The key path that a program gave; raises ``SyntaxError_`` if it is not one."""
+def converted(key_path: object) -> KeyPath:
+    """What a program gave for a key path as text; raises ``JsTypeError``."""
     several = sequence_of(key_path)
-    if several is not None:
-        names = tuple(map(to_text, several))
-        if not names:
-            raise SyntaxError_("a list of key paths must not be empty")
-        for name in names:
-            _check(name)
-        return names
-    text = to_text(key_path)
-    _check(text)
-    return text
+    return to_text(key_path) if several is None else tuple(map(to_text, several))
+
+
+def parse(given: KeyPath) -> KeyPath:
+    """A key path that was converted; raises ``SyntaxError_`` if it is not one."""
+    if not isinstance(given, tuple):
+        _check(given)
+        return given
+    if not given:
+        raise SyntaxError_("a list of key paths must not be empty")
+    for name in given:
+        _check(name)
+    return given
 
 
 def _check(path: str) -> None:
@@ -69,6 +80,8 @@ def _is_identifier(name: str) -> bool:
     for place, unit in enumerate(code_units(name)):
         char = chr(unit)
         if char in "$_" or (place and char in "\u200c\u200d"):
+            continue
+        if char in _NEW_LETTERS or (place and char in _NEW_MARKS):
             continue
         if unicodedata.category(char) not in (_FURTHER if place else _LETTERS):
             return False
@@ -97,12 +110,17 @@ def own_property(value: JsValue, name: str) -> JsValue | Missing:
         case list() if name == "length":
             return len(value)
         case Array():
-            return value.length if name == "length" else value.own.get(name, MISSING)
+            return _length(value) if name == "length" else value.own.get(name, MISSING)
         case Boxed(value=str(text)) if name == "length":
             return utf16_length(text)
         case RegExp() if name == "lastIndex":
             return 0
     return MISSING
+
+
+def _length(array: Array) -> int:
+    """As in Chromium, which takes a length for a signed 32-bit number."""
+    return array.length if array.length < 2**31 else array.length - 2**32
 
 
 def extract(value: JsValue, path: KeyPath) -> bytes | None:

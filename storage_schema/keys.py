@@ -83,6 +83,8 @@ def plain_key(value: object) -> JsValue:
                 pending.append((list(_members(member) or ()), inner))
             elif isinstance(member, Binary):
                 target.append(Binary(member.data))
+            elif isinstance(member, Date):
+                target.append(Date(member.ms))
             else:
                 target.append(cast("JsValue", member))
     return root[0]
@@ -91,17 +93,20 @@ def plain_key(value: object) -> JsValue:
 def is_broken(value: object) -> bool:
     """Whether an array, or one in it, has a hole, contains itself or is too deep."""
     open_arrays: list[tuple[int, Iterator[object]]] = [(0, iter([value]))]
+    known: set[int] = set()
     while open_arrays:
         for member in open_arrays[-1][1]:
             if isinstance(member, (list, Array)):
                 inner = _members(member)
-                on_the_way = any(id(member) == known for known, _ in open_arrays)
-                if inner is None or on_the_way or len(open_arrays) > DEPTH_LIMIT:
+                if inner is None or id(member) in known:
                     return True
+                if len(open_arrays) > DEPTH_LIMIT:
+                    return True
+                known.add(id(member))
                 open_arrays.append((id(member), inner))
                 break
         else:
-            open_arrays.pop()
+            known.discard(open_arrays.pop()[0])
     return False
 
 
@@ -177,13 +182,16 @@ def _encode_array(value: list[object] | Array) -> bytes | None:
     if members is None:
         return None
     open_arrays.append((id(value), members))
+    known: set[int] = set()  # the arrays that are open, but for the outermost
     while open_arrays:
         for member in open_arrays[-1][1]:
             if isinstance(member, (list, Array)):
                 inner = _members(member)
-                on_the_way = any(id(member) == known for known, _ in open_arrays)
-                if inner is None or on_the_way or len(open_arrays) >= DEPTH_LIMIT:
+                if inner is None or id(member) in known or member is value:
                     return None
+                if len(open_arrays) >= DEPTH_LIMIT:
+                    return None
+                known.add(id(member))
                 parts.append(_OPEN)
                 open_arrays.append((id(member), inner))
                 break
@@ -193,7 +201,7 @@ def _encode_array(value: list[object] | Array) -> bytes | None:
             parts.append(encoded)
         else:
             parts.append(_CLOSE)
-            open_arrays.pop()
+            known.discard(open_arrays.pop()[0])
     return b"".join(parts)
 
 

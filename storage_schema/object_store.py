@@ -21,13 +21,14 @@ from storage_schema.key_decoding import decode
 from storage_schema.key_paths import (
     KeyPath,
     can_inject,
+    converted,
     evaluate,
     extract,
     inject,
     parse,
 )
 from storage_schema.key_ranges import Span, query_for
-from storage_schema.keys import ARRAY, BINARY, encode, plain_key
+from storage_schema.keys import NEGATIVE, NUMBER, STRING, encode, plain_key
 from storage_schema.names import in_order
 from storage_schema.ordered import Ordered
 from storage_schema.requests import KeyRequest, Request, SchemaRequest
@@ -111,8 +112,8 @@ class ObjectStore(Source):
 
     @name.setter
     def name(self, name: object) -> None:
-        self.check_upgrade()
         new, records = to_text(name), self._records
+        self.check_upgrade()
         if new == records.name:
             return
         self.transaction.connection.database.rename_store(
@@ -146,9 +147,10 @@ class ObjectStore(Source):
 
     def index(self, name: object) -> Index:
         """The handle of an index; raises ``NotFoundError``."""
+        text = to_text(name)
         if self.is_deleted or self.transaction.is_finished:
             raise InvalidStateError("the object store or its transaction is gone")
-        records = self._records.indexes.get(to_text(name))
+        records = self._records.indexes.get(text)
         if records is None:
             raise NotFoundError(f"{self.name!r} has no index {name!r}")
         handle = self._handles.get(records)
@@ -169,11 +171,11 @@ class ObjectStore(Source):
         key path, ``InvalidAccessError`` for a multi-entry index of several paths.
         Duplicates under a unique index abort the upgrade when it is filled.
         """
+        text, given, records = to_text(name), converted(key_path), self._records
         self.check_upgrade()
-        text, records = to_text(name), self._records
         if text in records.indexes:
             raise ConstraintError(f"{self.name!r} has an index {text!r} already")
-        path, several = parse(key_path), is_truthy(multi_entry)
+        path, several = parse(given), is_truthy(multi_entry)
         if several and isinstance(path, tuple):
             raise InvalidAccessError("a multi-entry index takes one key path")
         index = IndexRecords(
@@ -181,7 +183,7 @@ class ObjectStore(Source):
             path,
             unique=is_truthy(unique),
             multi_entry=several,
-            is_made=self.auto_increment and path == records.key_path,
+            made=records.key_path if self.auto_increment else None,
         )
         tx = self.transaction
         records.indexes[text] = index
@@ -192,15 +194,15 @@ class ObjectStore(Source):
 
     def delete_index(self, name: object) -> None:
         """Remove an index; raises ``NotFoundError``. Upgrades only."""
-        self.check_upgrade()
         text, records, tx = to_text(name), self._records, self.transaction
+        self.check_upgrade()
         index = records.indexes.pop(text, None)
         if index is None:
             raise NotFoundError(f"{self.name!r} has no index {text!r}")
         index.is_deleted = True
         tx.undo.append((records.indexes.__setitem__, text, index))
         tx.undo.append((setattr, index, "is_deleted", False))
-        tx.add(SchemaRequest(tx, records.drop, index, tx.undo))
+        tx.add(SchemaRequest(tx, self._drop_index, index))
 
     def check_writable(self) -> None:
         """Raises unless writes may be made here. For the model alone."""
@@ -265,7 +267,7 @@ class ObjectStore(Source):
         path = self._records.key_path
         if self._records.generator is None or not isinstance(path, str):
             return stored
-        if key[0] not in (BINARY, ARRAY):
+        if key[0] in (NEGATIVE, NUMBER, STRING):
             return stored
         return _injected(stored, path, plain_key(evaluate(stored[0], path)))
 
@@ -297,6 +299,10 @@ class ObjectStore(Source):
         request = Request(self.transaction, self._delete, span)
         self.transaction.add(request)
         return request
+
+    def _drop_index(self, index: IndexRecords) -> None:
+        self._records.drop(index, self.transaction.undo)
+        self.transaction.ran -= 1  # no cursor takes notice of this one
 
     def _delete(self, span: Span) -> Undefined:
         self._records.delete(span, self.transaction.undo)

@@ -17,10 +17,11 @@ class OpenRequest(Generic[T]):
     connections are open, then "done" or "failed". It goes on by itself.
     """
 
-    __slots__ = ("_outcome", "name", "state")
+    __slots__ = ("_outcome", "name", "opens", "state")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, opens: bool = False) -> None:
         self.name = name
+        self.opens = opens
         self.state: OpenState = "pending"
         self._outcome: T | DomError | None = None
 

@@ -21,7 +21,7 @@ from storage_schema.errors import (
     UnknownError,
 )
 from storage_schema.object_store import ObjectStore
-from storage_schema.requests import BulkRequest, Request, SchemaRequest
+from storage_schema.requests import PENDING, BulkRequest, Request, SchemaRequest
 from storage_schema.store_records import StoreRecords, UndoLog
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Transaction:
         "has_aborted",
         "mode",
         "queue",
+        "ran",
         "scope",
         "state",
         "undo",
@@ -63,6 +64,7 @@ class Transaction:
         self._failure: DomError | None = None
         self._handles: dict[StoreRecords, ObjectStore] = {}
         self.queue: deque[Request[Any]] = deque()
+        self.ran = 0  # how many requests did, that being the number of the latest
         self._started = False
 
     def object_store(self, name: object) -> ObjectStore:
@@ -71,9 +73,10 @@ class Transaction:
         Raises ``InvalidStateError`` after ``abort`` or ``commit``, ``NotFoundError``
         for a store that is not in scope.
         """
+        text = to_text(name)
         if self.state != "active":
             raise InvalidStateError("the transaction is over")
-        records = self.scope.get(to_text(name))
+        records = self.scope.get(text)
         if records is None:
             raise NotFoundError(f"there is no object store {name!r} in scope")
         handle = self._handles.get(records)
@@ -96,10 +99,11 @@ class Transaction:
         queue = self.queue
         while queue:
             first = queue.popleft()
+            self.ran += 1
             error = first.run()
             if error is not None:
                 self._failed(first, error)
-            if first is request:
+            if request.state != PENDING:
                 return
 
     def abort(self) -> None:
@@ -134,6 +138,7 @@ class Transaction:
         queue = self.queue
         while queue:
             first = queue.popleft()
+            self.ran += 1
             error = first.run()
             if error is not None:
                 self._failed(first, error)
@@ -173,26 +178,36 @@ class Transaction:
 
     def _failed(self, request: Request[Any], error: DomError) -> None:
         if self.state == "committing":
-            if self._failure is None:
-                self._failure = error if not request.is_prevented else _after_commit()
+            known = self._failure
+            if request.is_prevented:
+                self._failure = known or _after_commit()
+            elif known is None or isinstance(known, UnknownError):
+                self._failure = error
         elif not request.is_prevented:
             if isinstance(request, SchemaRequest):
-                error = self._fail_bulk_reads() or error
-            self.end_with(error)
+                self._fail_with_index(error)
+            else:
+                self.end_with(error)
 
-    def _fail_bulk_reads(self) -> DomError | None:
+    def _fail_with_index(self, failure: DomError) -> None:
         """As in Chromium: bulk reads behind an index that fails hear another error.
 
         They hear it first, too: what the first of them that is not prevented hears
-        becomes the transaction's own error, and is given back.
+        becomes the transaction's own error. If all of them are prevented, the program
+        can issue something yet, until its next request hears of the abort.
         """
-        for read in [one for one in self.queue if isinstance(one, BulkRequest)]:
+        reads = [one for one in self.queue if isinstance(one, BulkRequest)]
+        for read in reads:
             error = InvalidStateError("an index before this read could not be filled")
             read.fail(error)
             self.queue.remove(read)
             if not read.is_prevented:
-                return error
-        return None
+                self.end_with(error)
+                return
+        if reads:
+            self.queue.appendleft(Request(self, _raise, failure))
+        else:
+            self.end_with(failure)
 
     def _start(self) -> None:
         if not self._started:
@@ -217,6 +232,10 @@ class Transaction:
         self.finish()
         if self.error is not None:
             raise self.error
+
+
+def _raise(error: DomError) -> None:
+    raise error
 
 
 def _after_commit() -> DomError:

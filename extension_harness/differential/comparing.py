@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ from extension_harness.differential.forms import Value
 SHOWN = 300
 """Characters of a value that a message shows."""
 ABSENT = "(absent)"
+PLACE = "\n  in "
+"""Stands before the innermost place, where a side that broke says it."""
+MISSING_KEY = re.compile(r"KeyError\([^\n]*\)")
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,16 @@ def _same(left: object, right: object) -> bool:
 
 
 def _cause(said: Value) -> str:
-    """What broke, without the values that it names."""
-    return str(said).split("(", 1)[0].split("'", 1)[0]
+    """What broke and where, without the values that it names.
+
+    Which name a KeyError misses is the fault itself, so that one stays.
+    """
+    text = str(said)
+    _, between, where = text.rpartition(PLACE)
+    lookup = MISSING_KEY.search(text)
+    if lookup is not None:
+        return f"{lookup.group()}{between}{where}"
+    return text.split("(", 1)[0].split("'", 1)[0] + between + where
 
 
 def _kind(value: object) -> object:

@@ -14,9 +14,14 @@ import random
 from typing import Any
 
 from extension_harness.differential.forms import History, Op, Step
-from extension_harness.differential.people import People
-from extension_harness.differential.verbs import anomaly, call
-from storage_schema.onetalk.keys import conversation_key, message_key
+from extension_harness.differential.people import People, Told
+from extension_harness.differential.verbs import (
+    CANDIDATE_STATUSES,
+    KINDS,
+    anomaly,
+    call,
+)
+from storage_schema.onetalk.keys import card_key, conversation_key, message_key
 from storage_schema.onetalk.names import (
     ANOMALIES,
     BOOTSTRAPS,
@@ -31,6 +36,12 @@ from storage_schema.tagged import form_of
 FIVE = (MESSAGES, CANDIDATES, CHECKPOINTS, ANOMALIES, PROFILES)
 EXTRA = {6: (), 7: (), 8: (BOOTSTRAPS,), 9: (BOOTSTRAPS, CARDS)}
 ACCOUNT, CONVERSATION = "channelAccountId", "conversationId"
+CARD_ENDS: dict[str, dict[str, Any]] = {
+    "confirmed": {"confirmedAtMs": 6},
+    "anomaly": {"code": "conflict"},
+    "rejected": {"code": "odd_card"},
+}
+"""How a card ends, with what is known of it then."""
 INDEXES_OF_9: tuple[tuple[str, str, Any], ...] = (
     (CHECKPOINTS, "by_account", ACCOUNT),
     (CANDIDATES, "by_account_status", [ACCOUNT, "status"]),
@@ -86,60 +97,70 @@ class _Old:
         return {"do": "open", "version": version, "upgrade": ops}
 
     def _records(self, store: str) -> list[dict[str, Any]]:
+        if store == CANDIDATES:  # of the messages, which were made before
+            return [self._gappy(self._candidate(told)) for told in self._people.told]
         made: list[dict[str, Any]] = []
-        for batch in range(self._draw.choice((0, 1, 2))):
+        for _ in range(self._draw.choice((0, 1, 2))):
             account, conversation = self._people.account(), self._people.conversation()
-            scope = {ACCOUNT: account, CONVERSATION: conversation}
-            key = conversation_key(account, conversation)
             if store == MESSAGES:
-                made += self._messages(account, conversation)
-            elif store == CANDIDATES:
-                made += self._candidates()
+                made += (self._message(account, conversation) for _ in range(2))
             elif store == ANOMALIES:
                 made.append(anomaly(self._people, account, conversation))
             elif store == CARDS:
-                made.append({"key": f"card {batch}", **scope, "status": "pending_ack"})
+                made.append(self._card(account, conversation))
             else:
-                made.append(self._gappy({"key": key, **scope, **self._rest(store)}))
-        return made
+                key = conversation_key(account, conversation)
+                scope = {ACCOUNT: account, CONVERSATION: conversation}
+                made.append({"key": key, **scope, **self._rest(store)})
+        return [self._gappy(record) for record in made]
 
-    def _messages(self, account: str, conversation: str) -> list[dict[str, Any]]:
-        calls = [
-            call
-            for call in (self._batch(account, conversation) for _ in range(2))
-            if call is not None
-        ]
-        return [self._gappy(record) for record in calls]
-
-    def _batch(self, account: str, conversation: str) -> dict[str, Any] | None:
-        message = self._people.message()
+    def _message(self, account: str, conversation: str) -> dict[str, Any]:
+        sent_at_ms = self._draw.choice((1, 10))
+        told = Told(account, conversation, self._people.message(), sent_at_ms)
+        self._people.told.append(told)
         return {
-            "key": message_key(account, conversation, message),
+            "key": message_key(account, conversation, told.message),
             ACCOUNT: account,
             CONVERSATION: conversation,
-            "messageId": message,
-            "sentAtMs": self._draw.choice((1, 10)),
+            "messageId": told.message,
+            "senderId": "buyer",
+            "direction": "inbound",
+            "sentAtMs": sent_at_ms,
+            "kind": "text",
+            "text": "hello",
             "contentDigest": "d1",
             "observedAtMs": 5,
         }
 
-    def _candidates(self) -> list[dict[str, Any]]:
-        return [
-            self._gappy(
-                {
-                    "candidateKey": told.candidate,
-                    ACCOUNT: told.account,
-                    CONVERSATION: told.conversation,
-                    "messageId": told.message,
-                    "sentAtMs": told.sent_at_ms,
-                    "status": self._draw.choice(
-                        ("pending_ack", "confirmed", "anomaly")
-                    ),
-                    "observedAtMs": 5,
-                }
-            )
-            for told in self._people.told[-3:]
-        ]
+    def _candidate(self, told: Told) -> dict[str, Any]:
+        return {
+            "candidateKey": told.candidate,
+            ACCOUNT: told.account,
+            CONVERSATION: told.conversation,
+            "messageId": told.message,
+            "sentAtMs": told.sent_at_ms,
+            "status": self._draw.choice(CANDIDATE_STATUSES),
+            "observedAtMs": 5,
+        }
+
+    def _card(self, account: str, conversation: str) -> dict[str, Any]:
+        message, kind = self._people.message(), self._draw.choice(KINDS)
+        told = Told(account, conversation, message, 1)
+        self._people.cards.append((account, conversation, message, kind))
+        status = self._draw.choice(("pending_ack", "pending_ack", *CARD_ENDS))
+        return {
+            "key": card_key(account, conversation, message, kind),
+            ACCOUNT: account,
+            CONVERSATION: conversation,
+            "messageId": message,
+            "candidateKey": self._draw.choice((told.candidate, "candidate")),
+            "cardKind": kind,
+            "content": {"title": "A", "lines": [1, 2]},
+            "contentDigest": "c1",
+            "status": status,
+            "observedAtMs": 5,
+            **CARD_ENDS.get(status, {}),
+        }
 
     def _rest(self, store: str) -> dict[str, Any]:
         if store == PROFILES:
@@ -160,8 +181,8 @@ class _Old:
         return {"latestMessageAtMs": 9, "listedAtMs": 5}
 
     def _gappy(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record, now and then without one of its fields."""
-        keyless = [name for name in record if name not in {"key", "candidateKey"}]
+        """The record, now and then without one of its fields; its key comes first."""
+        _, *others = record
         if self._draw.random() < 0.25:
-            del record[self._draw.choice(keyless)]
+            del record[self._draw.choice(others)]
         return record

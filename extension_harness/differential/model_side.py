@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from extension_harness.differential.comparing import PLACE
 from extension_harness.differential.forms import (
     History,
     Outcome,
@@ -37,7 +40,13 @@ def _unbroken(run: Callable[[Any], Outcome], case: object) -> Outcome:
     try:
         return run(case)
     except Exception as broken:  # noqa: BLE001 - a model that breaks is a finding
-        return {"error": f"the model broke: {broken!r}"}
+        return {"error": f"the model broke: {broken!r}{PLACE}{_innermost(broken)}"}
+
+
+def _innermost(broken: Exception) -> str:
+    """Where it was raised: module file and function; lines move too easily."""
+    frame = traceback.extract_tb(broken.__traceback__)[-1]
+    return f"{Path(frame.filename).name}, {frame.name}()"
 
 
 def _script(script: Script) -> Outcome:

@@ -6,7 +6,7 @@ import random
 
 from extension_harness.differential.believed import BelievedStore, KeyPath, Stores
 from extension_harness.differential.forms import UNDEFINED, Op, Value, num
-from extension_harness.differential.values import BAD_KEYS, Values, unclonable
+from extension_harness.differential.values import BAD_KEYS, Values
 
 READS = ("get", "get", "getKey", "getAll", "getAllKeys", "getAllKeys", "count")
 COUNTS = (1, 2, 3, 0, 2**32 - 1, 1.9, "2")
@@ -145,8 +145,3 @@ class Operations:
         if at < (0.65 if writable else 0.08):
             return {"op": "clear", "store": name}
         return self.read(name, store)
-
-    def clonable(self, store: BelievedStore) -> Value:
-        """A record that can be stored as far as cloning goes."""
-        made = self.record(store)
-        return {} if unclonable(made) else made

@@ -37,6 +37,8 @@ KEPT_IN = {
     "cmp": frozenset({"keys"}),
 }
 """Members that an operation of this name must keep beside those."""
+KEPT_IN_START = frozenset({"version", "upgrade"})
+"""What the old database that a history starts from is made of."""
 VALUES = frozenset({"value", "set"})
 """Members under which plain objects are values."""
 SMALL: tuple[Case, ...] = (0, 1, {}, [])
@@ -105,6 +107,8 @@ def _without_members(case: Case) -> Iterator[Case]:
             continue
         name = members.get("op") or members.get("a") or members.get("do")
         kept = NEEDED | KEPT_IN.get(name if isinstance(name, str) else "", frozenset())
+        if path == ("start",):
+            kept |= KEPT_IN_START
         if isinstance(members.get("verb"), str) or len(members) == 1:
             continue  # a verb's arguments and a query's one end stay
         for member in members:

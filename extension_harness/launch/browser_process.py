@@ -15,11 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
-from extension_harness.errors import BrowserStartError, ProfileInUseError
+from extension_harness.errors import (
+    BrowserStartError,
+    HarnessIncompleteError,
+    ProfileInUseError,
+)
 from extension_harness.launch.chromium import Chromium
 from extension_harness.waiting import countdown
+
+try:
+    import psutil
+except ModuleNotFoundError as cause:
+    raise HarnessIncompleteError("psutil") from cause
 
 ALWAYS = (
     "--no-first-run",

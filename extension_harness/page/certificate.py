@@ -8,10 +8,16 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import trustme
 import uvicorn
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from extension_harness.errors import HarnessIncompleteError
+
+try:
+    import trustme
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+except ModuleNotFoundError as cause:
+    raise HarnessIncompleteError(cause.name or "trustme") from cause
 
 TlsFactory = Callable[[uvicorn.Config, Callable[[], ssl.SSLContext]], ssl.SSLContext]
 PAGE_HOST = "onetalk.alibaba.com"

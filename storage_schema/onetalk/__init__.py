@@ -3,7 +3,7 @@
 Every verb takes a connection first, is one transaction unless it says otherwise, and
 leaves the same records and gives the same results as the function of the same name in
 `extension_harness/extension/store/`: what is undefined there is None here. Records go
-in and out as plain dicts of the shapes in `records`.
+in and out as plain dicts of the shapes in `records` and `arguments`.
 """
 
 from __future__ import annotations

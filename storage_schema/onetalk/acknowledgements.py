@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
+from storage_schema.onetalk.arguments import Applied, DeliveryResult
 from storage_schema.onetalk.checkpoints import change_checkpoint, read_checkpoint_in
 from storage_schema.onetalk.deliveries import still_pending_in
 from storage_schema.onetalk.javascript import field, is_absent, is_truthy
@@ -14,10 +15,8 @@ from storage_schema.onetalk.names import ANOMALIES, CANDIDATES, CHECKPOINTS, MES
 from storage_schema.onetalk.observations import write_anomalies
 from storage_schema.onetalk.records import (
     AnomalyRecord,
-    Applied,
     CandidateRecord,
     CheckpointRecord,
-    DeliveryResult,
 )
 from storage_schema.onetalk.transactions import writing
 

@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
+from storage_schema.onetalk.arguments import ObservedBuyerFacts, UploadMark
 from storage_schema.onetalk.javascript import field, is_absent, is_at_most
 from storage_schema.onetalk.keys import conversation_key
 from storage_schema.onetalk.names import BUYER_FACTS
-from storage_schema.onetalk.records import (
-    BuyerFactsRecord,
-    ObservedBuyerFacts,
-    UploadMark,
-)
+from storage_schema.onetalk.records import BuyerFactsRecord
 from storage_schema.onetalk.transactions import reading, writing
 
 

@@ -9,20 +9,19 @@ from collections.abc import Sequence
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
-from storage_schema.onetalk.javascript import field, is_absent, is_truthy
-from storage_schema.onetalk.keys import card_key
-from storage_schema.onetalk.names import ANOMALIES, BY_ACCOUNT_STATUS, CARDS
-from storage_schema.onetalk.observations import write_anomalies
-from storage_schema.onetalk.reads import first_under
-from storage_schema.onetalk.records import (
-    AnomalyRecord,
+from storage_schema.onetalk.arguments import (
     CardBatch,
-    CardRecord,
     CardResult,
     Limit,
     PreparedCard,
     RecordedCards,
 )
+from storage_schema.onetalk.javascript import field, is_absent, is_truthy
+from storage_schema.onetalk.keys import card_key
+from storage_schema.onetalk.names import ANOMALIES, BY_ACCOUNT_STATUS, CARDS
+from storage_schema.onetalk.observations import write_anomalies
+from storage_schema.onetalk.reads import first_under
+from storage_schema.onetalk.records import AnomalyRecord, CardRecord
 from storage_schema.onetalk.transactions import reading, writing
 
 
@@ -47,7 +46,7 @@ def record_cards(connection: Connection, batch: CardBatch) -> RecordedCards:
             if first is None:
                 transaction.object_store(CARDS).put(_new_card(batch, card))
                 counts["added"] += 1
-            elif field(first, "contentDigest") == card["digest"]:
+            elif _digest(first, card["digest"]) == card["digest"]:
                 counts["known"] += 1
             else:
                 counts["conflicts"] += 1
@@ -69,6 +68,12 @@ def _new_card(batch: CardBatch, card: PreparedCard) -> CardRecord:
         "status": "pending_ack",
         "observedAtMs": batch["observedAtMs"],
     }
+
+
+def _digest(first: CardRecord, otherwise: str) -> object:
+    """A version that noted no digest: what is there stays, and is known."""
+    found = field(first, "contentDigest")
+    return otherwise if is_absent(found) else found
 
 
 def _read(transaction: Transaction, key: str) -> CardRecord | None:

@@ -26,6 +26,8 @@ from storage_schema.onetalk.transactions import reading, writing
 
 PAGE = 200
 """Checkpoints read at a time."""
+_SCOPE = ("key", "channelAccountId", "conversationId")
+"""What nothing here makes up."""
 MAX_ACCOUNTS = 50
 """Accounts of one installation that are looked after."""
 
@@ -73,7 +75,19 @@ def read_checkpoint_in(
     """One primary-key read inside a transaction over the checkpoints."""
     key = conversation_key(account, conversation)
     found = transaction.object_store(CHECKPOINTS).get(key).result
-    return None if found is UNDEFINED else cast("CheckpointRecord", found)
+    return None if found is UNDEFINED else _whole(cast("CheckpointRecord", found))
+
+
+def _whole(record: CheckpointRecord) -> CheckpointRecord:
+    """What an older version did not write yet reads as of a conversation just met.
+
+    On disk it stays as it is until it is changed (OT-12 to OT-14).
+    """
+    whole: dict[str, object] = {**record}
+    for name, value in new_checkpoint("", "").items():
+        if name not in _SCOPE and is_absent(field(whole, name)):
+            whole[name] = value
+    return cast("CheckpointRecord", whole)
 
 
 def read_checkpoint(
@@ -129,10 +143,11 @@ def take_list(
                 None if is_absent(known) else known, field(listed, "latestMessageAtMs")
             )
         for conversation, at_ms in latest.items():
-            checkpoint = read_checkpoint_in(
-                transaction, account, conversation
-            ) or new_checkpoint(account, conversation)
-            at_last = _later(field(checkpoint, "latestMessageAtMs"), at_ms)
+            before = read_checkpoint_in(transaction, account, conversation)
+            checkpoint = before or new_checkpoint(account, conversation)
+            at_last = _later(checkpoint["latestMessageAtMs"], at_ms)
+            if before is not None and before["latestMessageAtMs"] == at_last:
+                continue  # as it was the last time: nothing is written for that
             after = {**checkpoint, "latestMessageAtMs": at_last}
             transaction.object_store(CHECKPOINTS).put(after)
 
@@ -162,7 +177,7 @@ def checkpoints_of(
                 CheckpointRecord,
             )
         if page:
-            yield page
+            yield [_whole(each) for each in page]
         if len(page) < PAGE:
             return
         after = page[-1]["key"]

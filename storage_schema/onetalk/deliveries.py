@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
-from storage_schema.onetalk.javascript import Number, field, is_less, least, text_of
+from storage_schema.onetalk.arguments import Page, PendingPair
+from storage_schema.onetalk.javascript import (
+    Number,
+    field,
+    is_absent,
+    is_less,
+    least,
+    text_of,
+)
 from storage_schema.onetalk.keys import (
     candidate_key_span,
     message_key,
@@ -27,8 +35,6 @@ from storage_schema.onetalk.records import (
     CandidateRecord,
     CandidateStatus,
     MessageRecord,
-    Page,
-    PendingPair,
 )
 from storage_schema.onetalk.transactions import reading
 
@@ -55,13 +61,16 @@ def pending_conversations(
             primary = text_of(cursor.primary_key)
             if skip is None or is_less(skip, primary):
                 name = read_candidate_key(primary)
-                if name is None:
+                conversation = "" if name is None else name.conversation_id
+                span = candidate_key_span(account, conversation)
+                # Another version's key: it names no conversation of this account.
+                if not primary.startswith(span.first):
                     cursor = cursor.continue_().result
                     continue
-                found.append(name.conversation_id)
+                found.append(conversation)
                 if len(found) >= page["limit"]:
                     break
-                skip = candidate_key_span(account, name.conversation_id).last
+                skip = span.last
             cursor = cursor.continue_primary_key(key, skip).result
     return found
 
@@ -86,8 +95,11 @@ def next_pending(
         messages = transaction.object_store(MESSAGES)
         pairs: list[PendingPair] = []
         for candidate in candidates:
-            key = message_key(account, conversation, candidate["messageId"])
-            found = messages.get(key).result
+            named = field(candidate, "messageId")
+            found: object = UNDEFINED
+            if named is not UNDEFINED:  # else another version's: it has no message
+                key = message_key(account, conversation, cast("str", named))
+                found = messages.get(key).result
             message = None if found is UNDEFINED else cast("MessageRecord", found)
             pairs.append({"candidate": candidate, "message": message})
     return pairs
@@ -132,6 +144,6 @@ def oldest_pending_since(
             among,
             CandidateRecord,
         )
-    if not first:
-        return None
-    return least(field(candidate, "observedAtMs") for candidate in first)
+    times = [field(candidate, "observedAtMs") for candidate in first]
+    known = [each for each in times if not is_absent(each)]
+    return least(known) if known else None

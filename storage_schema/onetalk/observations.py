@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
+from storage_schema.onetalk.arguments import PreparedBatch, PreparedFact, Recorded
 from storage_schema.onetalk.checkpoints import change_checkpoint
 from storage_schema.onetalk.javascript import (
     Number,
@@ -36,9 +37,6 @@ from storage_schema.onetalk.records import (
     AnomalyRecord,
     CandidateRecord,
     CheckpointRecord,
-    PreparedBatch,
-    PreparedFact,
-    Recorded,
 )
 from storage_schema.onetalk.transactions import writing
 

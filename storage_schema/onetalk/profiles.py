@@ -6,22 +6,26 @@ dropped leaves a mark, above which an observation has to be to count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 from storage_schema import UNDEFINED, Connection, Transaction
-from storage_schema.onetalk.javascript import field, greatest, is_less
-from storage_schema.onetalk.keys import conversation_key
-from storage_schema.onetalk.names import BY_ACCOUNT_PENDING_OBSERVED_AT, PROFILES
-from storage_schema.onetalk.reads import first_of_account
-from storage_schema.onetalk.records import (
+from storage_schema.onetalk.arguments import (
     Limit,
     ObservedProfile,
     ObservedProfiles,
-    PendingProfile,
-    ProfileRecord,
     UploadMark,
 )
+from storage_schema.onetalk.javascript import (
+    field,
+    greatest,
+    is_absent,
+    is_less,
+)
+from storage_schema.onetalk.keys import conversation_key
+from storage_schema.onetalk.names import BY_ACCOUNT_PENDING_OBSERVED_AT, PROFILES
+from storage_schema.onetalk.reads import first_of_account
+from storage_schema.onetalk.records import PendingProfile, ProfileRecord
 from storage_schema.onetalk.transactions import reading, writing
 
 _Outcome: TypeAlias = Literal["pending", "moved", "skipped"]
@@ -65,14 +69,20 @@ def observe_profiles(
 def _outcome_of(before: ProfileRecord, observed: ObservedProfile) -> _Outcome:
     at = field(observed, "observedAtMs")
     pending = field(before, "pending")
-    if pending is not UNDEFINED:
-        mark = field(cast("_Fields", pending), "observedAtMs")
+    if not is_absent(pending):
+        mark = _mark(cast("_Fields", pending), "observedAtMs")
         return "pending" if is_less(mark, at) else "skipped"
-    uploaded = field(before, "uploadedObservedAtMs")
+    uploaded = _mark(before, "uploadedObservedAtMs")
     if field(observed, "fingerprint") == field(before, "lastUploadedFingerprint"):
         return "moved" if is_less(uploaded, at) else "skipped"
-    marks = greatest([uploaded, field(before, "rejectedObservedAtMs")])
+    marks = greatest([uploaded, _mark(before, "rejectedObservedAtMs")])
     return "pending" if is_less(marks, at) else "skipped"
+
+
+def _mark(record: Mapping[str, object], name: str) -> object:
+    """A time; what an older version's record lacks counts as 0."""
+    found = field(record, name)
+    return 0 if is_absent(found) else found
 
 
 def _new_profile(account: str, conversation: str) -> ProfileRecord:
@@ -128,7 +138,7 @@ def confirm_profile(
     """
 
     def confirmed(before: _Fields, pending: PendingProfile) -> _Fields:
-        marks = [field(before, "uploadedObservedAtMs"), pending["observedAtMs"]]
+        marks = [_mark(before, "uploadedObservedAtMs"), pending["observedAtMs"]]
         return {
             **before,
             "aliId": field(pending, "aliId"),
@@ -151,7 +161,7 @@ def drop_profile(
     """
 
     def dropped(before: _Fields, pending: PendingProfile) -> _Fields:
-        marks = [field(before, "rejectedObservedAtMs"), pending["observedAtMs"]]
+        marks = [_mark(before, "rejectedObservedAtMs"), pending["observedAtMs"]]
         return {
             **before,
             "rejectedObservedAtMs": greatest(marks),
@@ -170,10 +180,11 @@ def _settle(
     """Takes the pending one away if both its marks match; `change` says how."""
     with writing(connection, [PROFILES]) as transaction:
         record = _read(transaction, account, named["conversationId"])
-        if record is None or "pending" not in record:
+        before: _Fields = {**(record or {})}
+        found = before.pop("pending", None)
+        if is_absent(found):
             return False
-        before: _Fields = {**record}
-        pending = cast("PendingProfile", before.pop("pending"))
+        pending = cast("PendingProfile", found)
         is_meant = all(
             field(pending, mark) == field(named, mark)
             for mark in ("fingerprint", "observedAtMs")

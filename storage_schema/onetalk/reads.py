@@ -1,13 +1,18 @@
-"""Bounded reads through an index; none reads a whole store (OT-17)."""
+"""Bounded reads through an index; none reads a whole store (OT-17).
+
+``kind`` names the record that the store holds. It is for the type checker, which cannot
+tell from a store's name; nothing is checked when it runs, since records of another
+version may lack fields.
+"""
 
 from __future__ import annotations
 
 from typing import TypeVar, cast
 
 from storage_schema import Index, KeyRange, Transaction, compare
+from storage_schema.onetalk.arguments import Page
 from storage_schema.onetalk.errors import IndexMissingError, ScopeMissingError
 from storage_schema.onetalk.javascript import text_of
-from storage_schema.onetalk.records import Page
 
 R = TypeVar("R")
 

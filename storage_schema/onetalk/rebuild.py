@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storage_schema import Connection, Transaction
+from storage_schema.onetalk.arguments import Removed
 from storage_schema.onetalk.keys import conversation_key
 from storage_schema.onetalk.names import (
     ANOMALIES,
@@ -13,7 +14,6 @@ from storage_schema.onetalk.names import (
     MESSAGES,
 )
 from storage_schema.onetalk.reads import keys_under
-from storage_schema.onetalk.records import Removed
 from storage_schema.onetalk.transactions import writing
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from storage_schema import Connection
+from storage_schema import UNDEFINED, Connection
 from storage_schema.onetalk.checkpoints import change_checkpoint
 from storage_schema.onetalk.javascript import field, is_truthy
 from storage_schema.onetalk.names import (
@@ -29,8 +29,9 @@ def reoffer(connection: Connection, account: str, conversation: str | None) -> i
     """Makes confirmed candidates pending again and gives how many.
 
     Of one conversation, or of the account where `conversation` is None. Conflicts too:
-    the content that was first is gone with the store that had it. Several bounded
-    transactions; running it twice does no harm.
+    the content that was first is gone with the store that had it. A candidate that
+    names no conversation makes no checkpoint. Several bounded transactions; running it
+    twice does no harm.
     """
     confirmed = _reoffer_all(connection, account, conversation, "confirmed")
     return confirmed + _reoffer_all(connection, account, conversation, "anomaly")
@@ -64,8 +65,13 @@ def _reoffer_step(
             candidate["status"] = "pending_ack"
             candidate.pop("code", None)
             transaction.object_store(CANDIDATES).put(candidate)
-        for conversation in dict.fromkeys(each["conversationId"] for each in found):
-            change_checkpoint(transaction, account, conversation, _unproven)
+        named = (field(candidate, "conversationId") for candidate in found)
+        for conversation in dict.fromkeys(
+            each for each in named if each is not UNDEFINED
+        ):
+            change_checkpoint(
+                transaction, account, cast("str", conversation), _unproven
+            )
     return len(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from storage_schema.conversions import is_truthy
 from storage_schema.errors import DomError, FormatError, JsTypeError
 from storage_schema.key_ranges import KeyRange
 from storage_schema.object_store import ObjectStore
@@ -28,10 +29,10 @@ def query_of(form: Json) -> Json:
     if kind == "only":
         return KeyRange.only(value_of(given))
     if kind == "bound":
-        flags = [bool(flag) for flag in given[2:4]]
+        flags = [is_truthy(flag) for flag in given[2:4]]
         return KeyRange.bound(value_of(given[0]), value_of(given[1]), *flags)
     make = KeyRange.lower_bound if kind == "lowerBound" else KeyRange.upper_bound
-    return make(value_of(given[0]), len(given) > 1 and bool(given[1]))
+    return make(value_of(given[0]), len(given) > 1 and is_truthy(given[1]))
 
 
 def issue(transaction: Transaction, op: Tagged) -> Request[Any] | None:
@@ -93,7 +94,8 @@ def _change_indexes(store: ObjectStore, op: Tagged) -> None:
 def _request(store: ObjectStore, op: Tagged) -> Request[Any]:
     kind = op["op"]
     source: Source = store.index(_given(op, "index")) if "index" in op else store
-    query = query_of(op.get("query", UNDEFINED))
+    takes_query = kind not in ("add", "put", "clear")
+    query = query_of(op.get("query", UNDEFINED)) if takes_query else UNDEFINED
     if kind in ("add", "put", "delete", "clear"):
         if source is not store:
             raise JsTypeError(f"an index has no method {kind}")

@@ -20,9 +20,20 @@ from storage_schema.values import UNDEFINED
 
 
 def replay(script: list[Tagged]) -> tuple[list[Json], dict[str, Json]]:
-    """Run a script on an empty origin; gives the outcome of each step and the dump."""
+    """Run a script on an empty origin; gives the outcome of each step and the dump.
+
+    Raises ``FormatError`` for what is no script.
+    """
     runner = _Runner()
-    outcomes = [runner.step(step) for step in script]
+    outcomes = []
+    for number, step in enumerate(script):
+        try:
+            outcomes.append(runner.step(step))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(
+                f"step number {number} is not in the form of scripts "
+                f"({type(error).__name__}: {error})"
+            ) from error
     dumps = {label: dump_of(runner.connect(label), final=True) for label in runner.seen}
     return outcomes, dumps
 
@@ -36,7 +47,7 @@ class _Runner:
         self.seen: list[str] = []
 
     def step(self, step: Tagged) -> Json:
-        kind, label = step["do"], step.get("db", "main")
+        kind, label = step["do"], step.get("db") or "main"
         if kind == "cmp":
             return _compare_all([value_of(key) for key in step["keys"]])
         if kind == "range":
@@ -91,6 +102,9 @@ class _Runner:
             self._connections[label] = request.result
             outcome: Tagged = {"ok": request.result.version}
         except DomError as error:
+            cause = error.__cause__
+            if cause is not None and not isinstance(cause, RAISED):
+                raise cause from error
             outcome = {"err": error.name}
         for run, old, new in upgraded:
             outcome |= {"old": old, "new": new, **run.outcome()}

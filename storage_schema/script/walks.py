@@ -11,6 +11,7 @@ from storage_schema.script.operations import RAISED, issue, result_forms
 from storage_schema.tagged.reading import Tagged, value_of
 from storage_schema.tagged.writing import form_of
 from storage_schema.transaction import Transaction
+from storage_schema.values import UNDEFINED
 
 MOST_VISITS: Final = 60
 
@@ -48,7 +49,8 @@ class Walk:
             raise Stopped({"err": error.name}, lives_on=False) from error
         if cursor is None:
             raise Stopped({"ok": "end"})
-        if len(self._visits) >= self._op.get("limit", MOST_VISITS):
+        limit = self._op.get("limit")
+        if len(self._visits) >= (MOST_VISITS if limit is None else limit):
             raise Stopped({"ok": "limit"})
         return cursor
 
@@ -132,6 +134,6 @@ def _moved(cursor: Cursor, action: Tagged) -> Request[Cursor | None]:
 
 def _updated(cursor: Cursor, action: Tagged) -> object:
     if "set" not in action:
-        return value_of(action["value"])
+        return value_of(action["value"]) if "value" in action else UNDEFINED
     value = cursor.value if isinstance(cursor.value, dict) else {}
     return {**value, **value_of(action["set"])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from storage_schema.conversions import to_number
+from storage_schema.conversions import to_number, to_text
 from storage_schema.errors import FormatError
 from storage_schema.values import (
     UNDEFINED,
@@ -27,6 +27,7 @@ Json: TypeAlias = Any
 """Anything that ``json`` reads."""
 Tagged: TypeAlias = dict[str, Json]
 Labels: TypeAlias = dict[int, object]
+_NO_INDEX: Final = 2**32 - 1
 
 
 def value_of(form: Json, labels: Labels | None = None) -> Json:
@@ -51,6 +52,14 @@ def value_of(form: Json, labels: Labels | None = None) -> Json:
     return _labelled(form, _SIMPLE[tag](form), labels)
 
 
+def array_index(name: int | str) -> int | None:
+    """The array index that a property name is, or None."""
+    text = str(name)
+    if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0"):
+        return int(text) if int(text) < _NO_INDEX else None
+    return None
+
+
 def _labelled(form: Tagged, made: object, labels: Labels) -> Json:
     if "id" in form:
         labels[form["id"]] = made
@@ -59,12 +68,15 @@ def _labelled(form: Tagged, made: object, labels: Labels) -> Json:
 
 def _fill_array(made: Array, properties: Json, labels: Labels) -> None:
     for name, item in properties:
-        made.own[name] = value_of(item, labels)
+        index = array_index(name)
+        made.own[name if index is None else index] = value_of(item, labels)
+        if index is not None and index >= made.length:
+            made.length = index + 1
 
 
 def _fill_object(made: dict[str, object], properties: Json, labels: Labels) -> None:
     for name, item in properties:
-        made[value_of(name)] = value_of(item, labels)
+        made[to_text(value_of(name))] = value_of(item, labels)
 
 
 def _fill_map(made: Map, entries: Json, labels: Labels) -> None:
@@ -94,8 +106,11 @@ def _date(form: Tagged) -> Date:
 
 
 def _binary(form: Tagged) -> Binary:
-    view = form.get("t", "ArrayBuffer")
-    return Binary(bytes.fromhex(form["v"]), None if view == "ArrayBuffer" else view)
+    view, data = form.get("t") or "ArrayBuffer", bytes.fromhex(form["v"])
+    if view != "ArrayBuffer":
+        return Binary(data, view)
+    around = b"\xee" * form.get("pad", 0)  # a buffer has no bytes outside it
+    return Binary(around + data + around)
 
 
 def _regexp(form: Tagged) -> RegExp:
@@ -106,9 +121,19 @@ def _regexp(form: Tagged) -> RegExp:
             source += "\\"
         if not escaped:
             in_class = char == "[" or (in_class and char != "]")
+        written = _LINE_ENDS.get(char, char)
+        source += written[1:] if escaped and char in _LINE_ENDS else written
         escaped = char == "\\" and not escaped
-        source += _LINE_ENDS.get(char, char)
     return RegExp(source or "(?:)", "".join(sorted(form.get("f", ""))))
+
+
+def _boxed(form: Tagged) -> object:
+    """JavaScript's ``Object(v)``."""
+    inner = value_of(form["v"])
+    if inner is None or inner is UNDEFINED:
+        return {}
+    kinds = (bool, int, float, str, BigInt)
+    return Boxed(inner) if isinstance(inner, kinds) else inner
 
 
 def _nested(form: Tagged) -> object:
@@ -133,7 +158,7 @@ _SIMPLE: Final[dict[str, Callable[[Tagged], object]]] = {
     "date": _date,
     "bin": _binary,
     "regexp": _regexp,
-    "box": lambda form: Boxed(value_of(form["v"])),
+    "box": _boxed,
     "nest": _nested,
     "function": lambda _: Function(),
     "symbol": lambda _: Symbol(),

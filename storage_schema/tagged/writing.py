@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from storage_schema.tagged.reading import Json, Tagged
+from storage_schema.tagged.reading import Json, Tagged, array_index
 from storage_schema.values import (
     UNDEFINED,
     Array,
@@ -44,18 +44,10 @@ def _is_object(value: object) -> bool:
 
 def _names_in_order(own: dict[Any, Any]) -> list[Any]:
     """Property names as JavaScript gives them: indexes first, then as made."""
-    indexes = [name for name in own if _index(name) is not None]
-    return sorted(indexes, key=lambda name: _index(name) or 0) + [
-        name for name in own if _index(name) is None
+    indexes = [name for name in own if array_index(name) is not None]
+    return sorted(indexes, key=lambda name: array_index(name) or 0) + [
+        name for name in own if array_index(name) is None
     ]
-
-
-def _index(name: int | str) -> int | None:
-    if isinstance(name, int):
-        return name
-    if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0"):
-        return int(name) if int(name) < 2**32 - 1 else None
-    return None
 
 
 def _inside(value: object) -> Iterator[object]:
@@ -132,9 +124,10 @@ class _Writer:
         array = value if isinstance(value, Array) else _opened(value)
         length, own = array.length, array.own
         names = _names_in_order(own)
-        if names == list(range(length)) and not label:
+        is_dense = len(names) == length and names == list(range(length))
+        if is_dense and not label:
             return [self.write(own[name]) for name in names]
-        pairs = [[name, self.write(own[name])] for name in names]
+        pairs = [[_place_form(name), self.write(own[name])] for name in names]
         return {"$": "arr", "n": length, "v": pairs, **label}
 
     def _write_plain(self, value: dict[str, Any], label: Tagged) -> Json:
@@ -146,6 +139,11 @@ class _Writer:
             pairs = [[text_form(name), self.write(value[name])] for name in names]
             return {"$": "obj", "v": pairs, **label}
         return {name: self.write(value[name]) for name in names}
+
+
+def _place_form(name: int | str) -> int | str:
+    """A property's name in ``arr``: all digits are written as a number."""
+    return int(name) if str(name).isascii() and str(name).isdigit() else name
 
 
 def _number_form(value: float) -> Json:

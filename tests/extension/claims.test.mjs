@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { Claims } from "../../extension_harness/extension/background/claims.js";
-import { needsWalk } from "../../extension_harness/extension/background/sync.js";
+import { needsWalk } from "../../extension_harness/extension/background/walks.js";
 import {
   candidateKey,
   conversationKey,

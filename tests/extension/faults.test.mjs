@@ -46,3 +46,15 @@ test("a fault of this side outlives configuration and welcome", () => {
 
   assert.equal(faults.last.code, "store_full");
 });
+
+test("a full disk that kept the store closed is over once that is open", () => {
+  faults.hold({ code: "store_full", message: "not opened" });
+  faults.add({ code: "store_full", message: "not opened" }); // by who needed the store
+  assert.equal(faults.last.message, "not opened");
+
+  faults.release();
+  assert.equal(faults.last, null);
+
+  faults.add({ code: "store_full", message: "not written" });
+  assert.equal(faults.last.message, "not written");
+});

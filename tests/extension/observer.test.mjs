@@ -81,3 +81,50 @@ test("what was observed is told until it is stored, in the order seen", async ()
   const rows = told.map(({ body }) => JSON.parse(body).rows[0]);
   assert.deepEqual(rows, [1, 1, 1, 2]);
 });
+
+test("where something was lost is told before anything newer, until it is known", async () => {
+  let isKnown = false;
+  const hellos = [];
+  const worker = ({ type, body }) => {
+    if (type !== "page.hello") return { stored: isKnown };
+    hellos.push(JSON.parse(body).lost);
+    return { known: isKnown };
+  };
+  const answers = { shift: () => worker };
+  const { told, says } = observer(answers);
+  says("account", { channelAccountId: "1", route: "" });
+  const batch = (rows) => ({
+    channelAccountId: "1",
+    conversationId: null,
+    rows,
+  });
+  for (let n = 0; n < 2_000; n += 1) says("observed", batch([n]));
+  says(
+    "observed",
+    batch([{ conversationId: "a" }, { conversationId: "b" }, {}]),
+  );
+  says("observed", { ...batch([1]), conversationId: "c" });
+  says("dropped", { channelAccountId: "1", conversationId: null });
+
+  const lost = [
+    ["1", "a"],
+    ["1", "b"],
+    ["1", "c"],
+    ["1", null],
+  ];
+  await until(() => hellos.filter((each) => each.length === 4).length > 1);
+  assert.deepEqual(hellos.at(-1), lost);
+  isKnown = true;
+  const before = told.length;
+  await until(() =>
+    told.slice(before).some(({ type }) => type === "page.observed"),
+  );
+  const next = told.slice(before).map(({ type }) => type);
+  assert.equal(
+    next.indexOf("page.observed"),
+    1,
+    "a greeting first, and that alone",
+  );
+  says("account", { channelAccountId: "1", route: "#again" });
+  await until(() => hellos.at(-1).length === 0);
+});

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import {
   needsWalk,
   walkOrder,
-} from "../../extension_harness/extension/background/sync.js";
+} from "../../extension_harness/extension/background/walks.js";
 
 const one = (name, latestMessageAtMs, failedAtMs = 0) => ({
   name,

@@ -11,7 +11,9 @@ from extension_harness.tab import Page
 from extension_harness.traps import Trap
 from extension_harness.worker import STOP_METHODS, Worker
 
-TEXT = (Path(__file__).parents[2] / "docs/harness.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/harness.md").read_text("utf-8")
+EXAMPLE = ROOT / "e2e/test_an_upgrade_as_documented.py"
 
 
 def public(owner: type) -> list[str]:
@@ -55,3 +57,10 @@ def test_every_fixture_and_option_is_documented() -> None:
     assert len(names) == 13
     for name in [*options, *names]:
         assert f"`{name}" in TEXT, name
+
+
+def test_the_upgrade_that_is_shown_is_a_test_that_runs() -> None:
+    section = TEXT.split("## Testing an upgrade\n", 1)[1]
+    shown = section.split("```python\n", 1)[1].split("```", 1)[0]
+    _, _, code = EXAMPLE.read_text("utf-8").split('"""', 2)
+    assert shown.strip() == code.strip()

@@ -43,6 +43,20 @@ def test_without_a_browser_a_test_is_an_error_and_not_skipped(
     result.stdout.fnmatch_lines(["*/nowhere/chromium cannot be used: *"])
 
 
+@pytest.mark.parametrize(
+    ("fixture", "missing"), [("browser", "psutil"), ("simulated_page", "trustme")]
+)
+def test_a_plain_install_is_told_what_to_install(
+    pytester: pytest.Pytester, fixture: str, missing: str
+) -> None:
+    pytester.makeconftest(f"import sys; sys.modules[{missing!r}] = None")
+    pytester.makepyfile(f"def test_something({fixture}): pass")
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1)
+    words = f"*{missing} is not installed*pip install 'bright-sync[[]harness[]]'"
+    result.stdout.fnmatch_lines([words])
+
+
 def test_a_collector_that_fails_does_not_hide_the_failure(
     pytester: pytest.Pytester,
 ) -> None:

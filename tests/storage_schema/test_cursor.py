@@ -94,3 +94,36 @@ def test_a_cursor_on_its_way_has_no_place() -> None:
         assert cursor.continue_().result is None
         with pytest.raises(InvalidStateError):
             cursor.continue_()
+
+
+@pytest.mark.parametrize(("records", "is_met"), [(3, True), (4, False), (8, True)])
+def test_what_is_put_ahead_of_a_fetched_end_is_not_met(
+    records: int, is_met: bool
+) -> None:
+    """Chromium's own: the third continue() in a row fetches five positions."""
+    connection = opened(Factory())
+    filled(connection, records)
+    seen = []
+    with connection.transaction(["orders"], "readwrite") as tx:
+        store = tx.object_store("orders")
+        for cursor in store.walk():
+            seen.append(cursor.key)
+            if cursor.key == records - 1:
+                store.put(order(records))
+
+    assert (records in seen) is is_met
+
+
+def test_a_cursor_at_a_fetched_end_goes_on_to_a_key() -> None:
+    connection = opened(Factory())
+    filled(connection, 5)
+    seen = []
+    with connection.transaction(["orders"], "readwrite") as tx:
+        store = tx.object_store("orders")
+        for cursor in store.walk():
+            seen.append(cursor.key)
+            if cursor.key == 4:
+                store.put(order(7))
+                cursor.continue_(6)
+
+    assert seen == [0, 1, 2, 3, 4, 7]

@@ -223,6 +223,66 @@ def test_cleared_site_data_closes_by_force_and_deletes() -> None:
     assert ids(opened(factory)) == []
 
 
+def test_an_open_that_waits_while_the_data_are_cleared_fails() -> None:
+    """L14, L19: Chromium tells the holder, gives AbortError and keeps no database."""
+    factory, heard = Factory(), list[object]()
+    holder = factory.open(
+        NAME, 1, upgrade=shop, terminated=lambda: heard.append("terminated")
+    ).result
+    upgrading = factory.open(NAME, 2, upgrade=lambda *_: heard.append("upgraded"))
+    behind = factory.open(NAME)
+    assert (upgrading.state, behind.state) == ("blocked", "pending")
+
+    factory.clear_site_data()
+
+    assert heard == ["terminated"]
+    assert not holder.is_open
+    assert isinstance(upgrading.error, AbortError)
+    assert isinstance(behind.error, AbortError)
+    assert factory.databases() == {}
+    assert factory.open(NAME, 1, upgrade=shop).state == "done"
+    assert factory.databases() == {NAME: 1}
+
+
+def test_data_cleared_out_of_the_blocked_handler_fail_that_open() -> None:
+    factory = Factory()
+    opened(factory)
+
+    request = factory.open(
+        NAME, 2, upgrade=adding, blocked=lambda *_: factory.clear_site_data()
+    )
+
+    assert isinstance(request.error, AbortError)
+    assert factory.databases() == {}
+
+
+def test_a_deletion_that_waits_while_the_data_are_cleared_is_done() -> None:
+    factory = Factory()
+    opened(factory)
+    deleting = factory.delete_database(NAME)
+
+    factory.clear_site_data()
+
+    assert (deleting.result, factory.databases()) == (1, {})
+
+
+def test_a_page_that_opens_again_as_it_hears_of_the_clearing_has_a_new_database() -> (
+    None
+):
+    factory, again = Factory(), list[Connection]()
+
+    def reopen() -> None:
+        again.append(factory.open(NAME, 1, upgrade=shop).result)
+
+    filled(factory.open(NAME, 1, upgrade=shop, terminated=reopen).result, 3)
+
+    factory.clear_site_data()
+
+    assert factory.databases() == {NAME: 1}
+    assert ids(again[0]) == []
+    assert ids(factory.open(NAME).result) == []
+
+
 def test_terminating_keeps_what_was_committed_and_unblocks_others() -> None:
     factory = Factory()
     connection = opened(factory)

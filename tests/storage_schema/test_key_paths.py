@@ -8,6 +8,7 @@ from storage_schema import UNDEFINED, Array, DataError, Date, SyntaxError_
 from storage_schema.key_paths import (
     MISSING,
     can_inject,
+    converted,
     evaluate,
     extract,
     inject,
@@ -18,7 +19,7 @@ from storage_schema.keys import encode
 
 @pytest.mark.parametrize("path", ["", "a", "a.b", "$_.ü1", ["a", "b.c"], ("a", "")])
 def test_these_are_key_paths(path: object) -> None:
-    assert parse(path) == (path if isinstance(path, str) else tuple(path))  # type: ignore[arg-type]
+    assert parse(converted(path)) == (path if isinstance(path, str) else tuple(path))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_these_are_key_paths(path: object) -> None:
 )
 def test_these_are_not(path: object) -> None:
     with pytest.raises(SyntaxError_):
-        parse(path)
+        parse(converted(path))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 
 import { conversationKey, messageKey } from "../shared/keys.js";
 import {
+  checkpointAt,
   checkpointsOf,
   readBootstraps,
   updateCheckpoint,
@@ -144,13 +145,13 @@ export class Claims {
     const key = conversationKey(channelAccountId, conversationId);
     if (!(await isUnknown(this.#parts.database, anchor))) return false;
     if (this.#behind.has(key)) return true;
-    this.#behind.add(key);
     const marked = await updateCheckpoint(
       this.#parts.database,
       channelAccountId,
       conversationId,
       (seen) => (seen.historyComplete ? { ...seen, isBehind: true } : null),
     );
+    this.#behind.add(key);
     if (marked !== null) this.#parts.behind(channelAccountId);
     return true;
   }
@@ -171,8 +172,7 @@ export class Claims {
     );
     /** @type {(CheckpointRecord | undefined)[]} */
     const checkpoints = await database.read([CHECKPOINTS], (transaction) => {
-      const store = transaction.objectStore(CHECKPOINTS);
-      return Promise.all(keys.map((key) => done(store.get(key))));
+      return Promise.all(keys.map((key) => checkpointAt(transaction, key)));
     });
     for (const [index, checkpoint] of checkpoints.entries()) {
       if (checkpoint?.phase !== "completed") continue;
@@ -200,9 +200,9 @@ export class Claims {
   async offerAgain(channelAccountId, conversationId) {
     const key = conversationKey(channelAccountId, conversationId);
     if (this.#offered.has(key)) return;
-    this.#offered.add(key);
     this.#sent.delete(key);
     await reoffer(this.#parts.database, channelAccountId, conversationId);
+    this.#offered.add(key); // not before: what the store refused is asked for again
     this.#parts.reoffered(channelAccountId);
   }
 
@@ -264,11 +264,12 @@ function claimable(database, channelAccountId, conversationId) {
   const key = conversationKey(channelAccountId, conversationId);
   return database.read([CHECKPOINTS, CANDIDATES], async (transaction) => {
     /** @type {CheckpointRecord | undefined} */
-    const checkpoint = await done(transaction.objectStore(CHECKPOINTS).get(key));
+    const checkpoint = await checkpointAt(transaction, key);
     if (checkpoint === undefined || !checkpoint.historyComplete) return null;
     if (checkpoint.phase !== "uploading" || checkpoint.anchorState === "not_found") {
       return null;
     }
+    if (checkpoint.isBehind === true) return null; // something older may be missing here
     const pending = await stillPending(transaction, channelAccountId, conversationId);
     return pending === 0 ? checkpoint : null;
   });
@@ -300,7 +301,7 @@ function complete(database, anchor) {
   return database.write([CHECKPOINTS, CANDIDATES], async (transaction) => {
     const store = transaction.objectStore(CHECKPOINTS);
     /** @type {CheckpointRecord | undefined} */
-    const before = await done(store.get(key));
+    const before = await checkpointAt(transaction, key);
     const isProof =
       before !== undefined &&
       before.phase === "uploading" &&

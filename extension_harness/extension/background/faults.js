@@ -65,7 +65,8 @@ export class Faults {
    * @returns {Fault | null} what is to be shown now
    */
   add({ code, message }) {
-    if (!NOT_OPEN.includes(code)) {
+    // A full disk is both: while it keeps the store from being opened, it is held.
+    if (!NOT_OPEN.includes(code) && this.#lasting?.code !== code) {
       this.#isBrights = false;
       this.#last = { code, message, atMs: this.#now(), account: null };
     }

@@ -53,27 +53,28 @@ export class Lists {
    * stop: what the store knows already can go on.
    *
    * @param {string} account
-   * @returns {Promise<void>}
+   * @returns {Promise<boolean>} the whole of it was read and stored now
    */
   async read(account) {
     const { again, clock, pages, settings } = this.#parts;
     const page = pages.of(account);
-    if (page === undefined) return;
+    if (page === undefined) return false;
     const before = this.#read.get(page.pageId) ?? { readAtMs: null, tries: 0 };
     const isFresh =
       before.readAtMs !== null &&
       clock.now() - before.readAtMs < settings().listRefreshMs;
-    if (isFresh) return;
+    if (isFresh) return false;
     const isWhole = await this.#take(account, page);
     const tries = isWhole ? 0 : before.tries + 1;
     this.#forgetGone();
     this.#read.set(page.pageId, { readAtMs: isWhole ? clock.now() : null, tries });
-    if (isWhole) return;
+    if (isWhole) return true;
     // Early in its life a page has only the beginning of its list: soon again, then rarer.
     clock.after(
       () => again(account),
       Math.min(LONGEST_TIMER_MS, AGAIN_MS * 2 ** tries),
     );
+    return false;
   }
 
   #forgetGone() {

@@ -77,8 +77,8 @@ export class Presence {
       if ((await countCandidates(database, account, "pending_ack")) > 0) return true;
       for await (const page of checkpointsOf(database, account)) {
         const isAnyOpen = page.some(
-          ({ historyComplete, phase, result }) =>
-            historyComplete && phase === "uploading" && result === null,
+          ({ historyComplete, isBehind, phase, result }) =>
+            historyComplete && !isBehind && phase === "uploading" && result === null,
         );
         if (isAnyOpen) return true;
       }

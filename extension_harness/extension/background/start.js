@@ -11,15 +11,18 @@ import { Claims } from "./claims.js";
 import { CLOCK } from "./clock.js";
 import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
+import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
+import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
 import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
 import { accountStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
-import { Sync, needsWalk } from "./sync.js";
+import { Sync } from "./sync.js";
 import { Uplink } from "./uplink.js";
+import { needsWalk } from "./walks.js";
 
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
 /** @typedef {import("../shared/frames.js").Incoming} Incoming */
@@ -103,7 +106,9 @@ export class Background {
       this.#guard(this.#presence.settle());
     },
   });
+  #coverage = new Coverage(this.#database);
   #sync = new Sync({
+    coverage: this.#coverage,
     database: this.#database,
     pages: this.#pages,
     recorder: this.#recorder,
@@ -115,6 +120,14 @@ export class Background {
     historyEnded: (account, conversation) =>
       this.#claims.consider(account, conversation),
     failed: (error) => this.#fault(describeError(error)),
+  });
+  #pageMessages = new PageMessages({
+    coverage: this.#coverage,
+    database: this.#database,
+    pages: this.#pages,
+    recorder: this.#recorder,
+    sync: this.#sync,
+    failed: (fault) => this.#fault(fault),
   });
   #presence = new Presence({
     database: this.#database,
@@ -187,51 +200,15 @@ export class Background {
     if (message?.to === "worker") return this.#asked(message);
     if (sender.tabId === null || sender.frameId !== 0) return null;
     const tabId = sender.tabId;
-    if (message?.type === "page.hello") return this.#hello(tabId, message);
-    if (message?.type === "page.observed") return this.#observed(tabId, message);
-    return null;
-  }
-
-  /**
-   * @param {number} tabId
-   * @param {{pageId: string, body: string}} message
-   */
-  async #hello(tabId, { pageId, body }) {
-    await this.ready;
-    const { channelAccountId, route } = JSON.parse(body);
-    const page = { tabId, pageId, channelAccountId, route: String(route ?? "") };
-    // A page that greets again may have said things that nobody heard.
-    if (!this.#pages.register(page)) this.#sync.relist(page);
-    return { known: true };
-  }
-
-  /**
-   * Answers only after the durable write: `stored` is true when it is on disk.
-   *
-   * @param {number} tabId
-   * @param {{pageId: string, body: string}} message
-   */
-  async #observed(tabId, { pageId, body }) {
-    await this.ready;
-    const { channelAccountId, conversationId, rows } = JSON.parse(body);
-    try {
-      const all = await this.#recorder.record({
-        channelAccountId,
-        conversationId: conversationId ?? null,
-        observations: rows,
-        page: null,
-      });
-      const isUnwalked = all.some((each) => needsWalk(each.checkpoint));
-      if (isUnwalked) this.#sync.wake(channelAccountId);
-      if (!this.#pages.all.some((page) => page.pageId === pageId)) {
-        this.#pages.register({ tabId, pageId, channelAccountId, route: "" });
-      }
-      return { stored: true };
-    } catch (error) {
-      const fault = describeError(error);
-      this.#fault(fault);
-      return { stored: false, error: fault };
+    /** @param {() => Promise<unknown>} answer */
+    const once = (answer) => this.ready.then(answer);
+    if (message?.type === "page.hello") {
+      return once(() => this.#pageMessages.hello(tabId, message));
     }
+    if (message?.type === "page.observed") {
+      return once(() => this.#pageMessages.observed(tabId, message));
+    }
+    return null;
   }
 
   /** @param {any} message from the popup or the options page */

@@ -5,8 +5,8 @@
 import { describeError } from "../shared/errors.js";
 import { nextPosition } from "../shared/paging.js";
 import { checkpointsOf, updateCheckpoint } from "../store/checkpoints.js";
-import { newestConfirmedAtMs } from "../store/observations.js";
 import { Lists } from "./lists.js";
+import { isStuck, needsWalk, walkOrder } from "./walks.js";
 
 /** Conversations that one round takes on; the next round takes the rest. */
 const MAX_ROUND = 5_000;
@@ -37,6 +37,7 @@ export class Sync {
    *     told of each part of a list after it is stored
    * @param {(channelAccountId: string, conversationId: string) => Promise<void>} parts.historyEnded
    * @param {(error: unknown) => void} parts.failed
+   * @param {import("./coverage.js").Coverage} parts.coverage
    */
   constructor(parts) {
     this.#parts = parts;
@@ -101,7 +102,9 @@ export class Sync {
 
   /** @param {string} account */
   async #round(account) {
-    await this.#lists.read(account);
+    const { coverage, pages } = this.#parts;
+    const open = pages.all.filter((page) => page.channelAccountId === account);
+    if (await this.#lists.read(account)) await coverage.listed(account, open);
     let failures = 0;
     for (const conversationId of await this.#unfinished(account)) {
       if (!this.#mayRun(account)) return;
@@ -173,7 +176,11 @@ export class Sync {
     return updateCheckpoint(database, account, conversationId, (before) => {
       if (!needsWalk(before)) return null;
       const scannedActivityMs = before.latestMessageAtMs;
-      if (!before.historyComplete) return { ...before, scannedActivityMs };
+      if (!before.historyComplete) {
+        // One that goes on where it stopped covers what it covered when it began.
+        const isAnew = before.nextTimeStamp === null || isStuck(before);
+        return isAnew ? { ...before, scannedActivityMs } : before;
+      }
       const isIncrement = before.anchorMessageId !== null;
       return {
         ...before,
@@ -315,49 +322,6 @@ export class Sync {
     await this.#parts.recorder.note(account, conversationId, code, detail);
     if (decision.next === null) await this.#note(account, conversationId, code);
   }
-}
-
-/**
- * The latest active first; but whoever failed stands behind all that did not, the one that
- * failed last at the end: a few that fail every time must not keep the others waiting.
- *
- * @param {CheckpointRecord} left
- * @param {CheckpointRecord} right
- * @returns {number} as for `sort`
- */
-export function walkOrder(left, right) {
-  const failed = failedAt(left) - failedAt(right);
-  return failed || (right.latestMessageAtMs ?? 0) - (left.latestMessageAtMs ?? 0);
-}
-
-/** @param {CheckpointRecord} checkpoint */
-function failedAt({ result, failedAtMs }) {
-  return result === null ? 0 : (failedAtMs ?? 0);
-}
-
-/**
- * @param {CheckpointRecord} checkpoint
- * @returns {boolean} its history is not walked to the end, or something happened since
- */
-export function needsWalk(checkpoint) {
-  const activity = checkpoint.latestMessageAtMs ?? 0;
-  if (!checkpoint.historyComplete) {
-    // A history that stands still is not asked for ever; new activity tries it again.
-    const isStuck = checkpoint.result === "history_cursor_stuck";
-    return !isStuck || activity > (checkpoint.scannedActivityMs ?? 0);
-  }
-  if (checkpoint.isBehind === true) return true;
-  // A scan that ended without its anchor holds everything back (OT-41), so what is new is
-  // a reason to look for the anchor once more.
-  const isSettled =
-    checkpoint.phase === "completed" ||
-    checkpoint.latestMessageId === null ||
-    checkpoint.anchorState === "not_found";
-  const covered = Math.max(
-    checkpoint.scannedActivityMs ?? 0,
-    newestConfirmedAtMs(checkpoint),
-  );
-  return isSettled && activity > covered;
 }
 
 /**

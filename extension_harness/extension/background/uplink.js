@@ -201,7 +201,9 @@ export class Uplink {
     try {
       const pending = await nextPending(database, account, conversation, most);
       const checkpoint = await readCheckpoint(database, account, conversation);
-      if (!this.#open || pending.length === 0) return;
+      if (!this.#open) return;
+      // A candidate that is not where its key says: looked for again, but not at once.
+      if (pending.length === 0) return this.#cool(key, Infinity);
       const empty = pending.find((each) => each.message === undefined);
       if (empty !== undefined) {
         return await this.#park(empty.candidate, "message_missing");
@@ -212,7 +214,11 @@ export class Uplink {
         channelAccountId: account,
         conversationId: conversation,
         mode: checkpoint?.syncMode ?? "full",
-        receivedAtMs: Math.max(...pending.map((each) => each.candidate.observedAtMs)),
+        receivedAtMs: Math.max(
+          ...pending.map(
+            ({ candidate }) => candidate.observedAtMs ?? candidate.sentAtMs,
+          ),
+        ),
       };
       const messages = pending.map(({ candidate, message }) => ({
         part: candidate,

@@ -10,6 +10,7 @@
   const TO_PAGE = "bright:to-page";
   const MAX_QUEUED = 2_000;
   const MAX_QUEUED_CHARACTERS = 32_000_000;
+  const MAX_LOST = 1_000;
   const RETRY_BASE_MS = 200;
   const RETRY_CAP_MS = 5_000;
   const ORPHAN_LOOK_MS = 2_000;
@@ -18,10 +19,11 @@
   /** @type {string[]} JSON texts of observed batches, oldest first */
   const queue = [];
   let queuedCharacters = 0;
-  let lost = 0;
+  /** @type {Map<string, [string, string | null]>} where something was lost, untold yet */
+  const lost = new Map();
   let sending = false;
   let failures = 0;
-  /** @type {string | null} JSON text of what the page is */
+  /** @type {Record<string, unknown> | null} what the page is */
   let hello = null;
   let helloTold = true;
   /** @type {Map<string, (response: unknown) => void>} */
@@ -79,17 +81,22 @@
   }
 
   /**
-   * @param {string} body
+   * @param {Record<string, unknown>} about
    * @returns {Promise<boolean>} false: it has to be told again, also because another
    *     greeting became due meanwhile
    */
-  async function greet(body) {
+  async function greet(about) {
     helloTold = true;
+    const told = Array.from(lost.values());
+    lost.clear();
     let known = false;
     try {
+      const body = JSON.stringify({ ...about, lost: told });
       known = (await tellWorker("page.hello", body))?.known === true;
     } finally {
       helloTold &&= known;
+      if (!known)
+        for (const [account, conversation] of told) lose(account, conversation);
     }
     return helloTold;
   }
@@ -105,22 +112,39 @@
   }
 
   /**
-   * What nobody could keep stands in the history still: greeting again has it read.
+   * What nobody could keep stands in the history still: the worker has to walk it again,
+   * and has to know of it before it hears anything newer. So the next that it hears is a
+   * greeting.
    *
-   * @param {number} count
+   * @param {string} account
+   * @param {string | null} conversation null: any, because they are too many to name
    */
-  function lose(count) {
-    lost += count;
+  function lose(account, conversation) {
+    /** @type {[string, string | null]} */
+    const pair = [account, lost.size < MAX_LOST ? conversation : null];
+    lost.set(JSON.stringify(pair), pair);
     helloTold = hello === null;
   }
 
-  /** @param {string} body */
-  function enqueue(body) {
+  /** @param {{channelAccountId: string, conversationId: string | null, rows: any[]}} body */
+  function loseRows({ channelAccountId, conversationId, rows }) {
+    const named = conversationId === null ? rows.map(nameOf) : [conversationId];
+    // One that names no conversation could become no message.
+    for (const name of named)
+      if (typeof name === "string") lose(channelAccountId, name);
+  }
+
+  /** @param {any} row */
+  const nameOf = (row) => row?.conversationId;
+
+  /** @param {any} observed */
+  function enqueue(observed) {
+    const body = JSON.stringify(observed);
     const full =
       queue.length >= MAX_QUEUED ||
       queuedCharacters + body.length > MAX_QUEUED_CHARACTERS;
     if (full) {
-      lose(1);
+      loseRows(observed);
       showNotice("noticeQueueFull");
       return;
     }
@@ -135,10 +159,10 @@
    */
   function fromPage(kind, body) {
     if (kind === "ready") return tellPage("listening");
-    if (kind === "observed") return enqueue(JSON.stringify(body));
-    if (kind === "dropped") return lose(body.count);
+    if (kind === "observed") return enqueue(body);
+    if (kind === "dropped") return lose(body.channelAccountId, body.conversationId);
     if (kind === "account") {
-      hello = JSON.stringify({ ...body, lost });
+      hello = body;
       helloTold = false;
       return void drain();
     }

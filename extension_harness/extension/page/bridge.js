@@ -13,13 +13,15 @@
   const TO_EXTENSION = "bright:from-page";
   const TO_PAGE = "bright:to-page";
   const MAX_EARLY = 2_000;
+  const MAX_DROPPED = 1_000;
   const ACCOUNT_POLL_MS = 250;
   /** A surface that failed is left alone for so long. */
   const SURFACE_REST_MS = 60_000;
 
   /** @type {{conversationId: string | null, rows: BrightObservation[]}[]} */
   const early = [];
-  let dropped = 0;
+  /** @type {Set<string | null>} of which conversations something did not fit; null: any */
+  const dropped = new Set();
   let observerListens = false;
   /** @type {string | undefined} */
   let toldAccount;
@@ -43,26 +45,36 @@
       toldAccount = account;
       tell("account", { channelAccountId: account, route: location.hash });
     }
+    for (const conversationId of dropped) {
+      tell("dropped", { channelAccountId: account, conversationId });
+    }
+    dropped.clear(); // before anything newer of them is told
     while (early.length > 0) {
       const { conversationId, rows } = /** @type {typeof early[number]} */ (
         early.shift()
       );
       tell("observed", { channelAccountId: account, conversationId, rows });
     }
-    if (dropped > 0) {
-      tell("dropped", { count: dropped });
-      dropped = 0;
-    }
   }
 
   /** @type {(conversationId: string | null, rows: BrightObservation[]) => void} */
   function seen(conversationId, rows) {
-    if (early.length >= MAX_EARLY) {
-      early.shift();
-      dropped += 1; // the next scan of the history finds it again
-    }
+    if (early.length >= MAX_EARLY) drop(early.shift());
     early.push({ conversationId, rows: /** @type {any} */ (safe(rows)) });
     flush();
+  }
+
+  /**
+   * The worker is told where something was lost, and walks that history again.
+   *
+   * @param {typeof early[number] | undefined} batch
+   */
+  function drop(batch) {
+    const named = batch?.conversationId ?? batch?.rows.map((row) => row.conversationId);
+    for (const name of [named ?? []].flat()) {
+      if (typeof name !== "string") continue;
+      dropped.add(dropped.size < MAX_DROPPED ? name : null);
+    }
   }
 
   /**

@@ -88,7 +88,8 @@
  * @property {string | null} result why the conversation is not going on, or how it ended
  * @property {number} pages pages of history stored so far
  * @property {number} [failedAtMs] when a page failed to give its history, last
- * @property {boolean} [isBehind] Bright has an anchor that was never seen here: walk again
+ * @property {boolean} [isBehind] Bright has an anchor that was never seen here, or a page
+ *     lost what it saw: walk again, and claim nothing before
  */
 
 /**

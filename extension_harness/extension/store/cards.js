@@ -62,7 +62,7 @@ export function recordCards(database, batch) {
         };
         store.put(record);
         counts.added += 1;
-      } else if (first.contentDigest === digest) {
+      } else if ((first.contentDigest ?? digest) === digest) {
         counts.known += 1;
       } else {
         counts.conflicts += 1;

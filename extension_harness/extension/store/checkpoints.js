@@ -14,32 +14,57 @@ const MAX_ACCOUNTS = 50;
 /** @typedef {import("../shared/records.js").BootstrapRecord} BootstrapRecord */
 /** @typedef {import("./database.js").Database} Database */
 
+/** What a conversation just met is: full, from the newest (OT-40). */
+const FRESH = Object.freeze({
+  phase: /** @type {const} */ ("paging"),
+  syncMode: /** @type {const} */ ("full"),
+  anchorState: /** @type {const} */ ("none"),
+  anchorMessageId: null,
+  pageTimeStamp: null,
+  nextTimeStamp: null,
+  historyComplete: false,
+  latestMessageId: null,
+  latestCandidateKey: null,
+  latestMessageAtMs: null,
+  scannedActivityMs: null,
+  completionSent: false,
+  lastObservedAtMs: 0,
+  result: null,
+  pages: 0,
+});
+
 /**
  * @param {string} channelAccountId
  * @param {string} conversationId
- * @returns {CheckpointRecord} of a conversation just met: full, from the newest (OT-40)
+ * @returns {CheckpointRecord}
  */
 function newCheckpoint(channelAccountId, conversationId) {
-  return {
-    key: conversationKey(channelAccountId, conversationId),
-    channelAccountId,
-    conversationId,
-    phase: "paging",
-    syncMode: "full",
-    anchorState: "none",
-    anchorMessageId: null,
-    pageTimeStamp: null,
-    nextTimeStamp: null,
-    historyComplete: false,
-    latestMessageId: null,
-    latestCandidateKey: null,
-    latestMessageAtMs: null,
-    scannedActivityMs: null,
-    completionSent: false,
-    lastObservedAtMs: 0,
-    result: null,
-    pages: 0,
-  };
+  const key = conversationKey(channelAccountId, conversationId);
+  return { key, channelAccountId, conversationId, ...FRESH };
+}
+
+/**
+ * A checkpoint that an older version wrote may lack what came later: it reads as of a
+ * conversation just met. On disk it stays as it is until it is changed (OT-12 to OT-14).
+ *
+ * @param {CheckpointRecord} record
+ * @returns {CheckpointRecord}
+ */
+export function wholeCheckpoint(record) {
+  /** @type {Record<string, unknown>} */
+  const whole = { ...record };
+  for (const [name, value] of Object.entries(FRESH)) whole[name] ??= value;
+  return /** @type {CheckpointRecord} */ (whole);
+}
+
+/**
+ * @param {IDBTransaction} transaction over the checkpoints
+ * @param {string} key
+ * @returns {Promise<CheckpointRecord | undefined>}
+ */
+export async function checkpointAt(transaction, key) {
+  const found = await done(transaction.objectStore(CHECKPOINTS).get(key));
+  return found === undefined ? undefined : wholeCheckpoint(found);
 }
 
 /**
@@ -57,11 +82,10 @@ export async function changeCheckpoint(
   conversationId,
   change,
 ) {
-  const store = transaction.objectStore(CHECKPOINTS);
   const key = conversationKey(channelAccountId, conversationId);
-  const before = await done(store.get(key));
+  const before = await checkpointAt(transaction, key);
   const after = change(before ?? newCheckpoint(channelAccountId, conversationId));
-  store.put(after);
+  transaction.objectStore(CHECKPOINTS).put(after);
   return after;
 }
 
@@ -73,9 +97,7 @@ export async function changeCheckpoint(
  */
 export function readCheckpoint(database, channelAccountId, conversationId) {
   const key = conversationKey(channelAccountId, conversationId);
-  return database.read([CHECKPOINTS], (transaction) =>
-    done(transaction.objectStore(CHECKPOINTS).get(key)),
-  );
+  return database.read([CHECKPOINTS], (transaction) => checkpointAt(transaction, key));
 }
 
 /**
@@ -90,10 +112,9 @@ export function readCheckpoint(database, channelAccountId, conversationId) {
 export function updateCheckpoint(database, channelAccountId, conversationId, change) {
   const key = conversationKey(channelAccountId, conversationId);
   return database.write([CHECKPOINTS], async (transaction) => {
-    const store = transaction.objectStore(CHECKPOINTS);
-    const before = await done(store.get(key));
+    const before = await checkpointAt(transaction, key);
     const after = before === undefined ? null : change(before);
-    if (after !== null) store.put(after);
+    if (after !== null) transaction.objectStore(CHECKPOINTS).put(after);
     return after;
   });
 }
@@ -134,12 +155,15 @@ export function takeList(database, channelAccountId, conversations, listedAtMs) 
       latest.set(conversationId, later(known, latestMessageAtMs));
     }
     await Promise.all(
-      Array.from(latest, ([conversationId, latestMessageAtMs]) =>
-        changeCheckpoint(transaction, channelAccountId, conversationId, (before) => ({
-          ...before,
-          latestMessageAtMs: later(before.latestMessageAtMs, latestMessageAtMs),
-        })),
-      ),
+      Array.from(latest, async ([conversationId, listedAtMs]) => {
+        const key = conversationKey(channelAccountId, conversationId);
+        const before = await checkpointAt(transaction, key);
+        const latestMessageAtMs = later(before?.latestMessageAtMs ?? null, listedAtMs);
+        // Most of a list is as it was the last time: nothing is written for that.
+        if (before?.latestMessageAtMs === latestMessageAtMs) return;
+        const known = before ?? newCheckpoint(channelAccountId, conversationId);
+        transaction.objectStore(CHECKPOINTS).put({ ...known, latestMessageAtMs });
+      }),
     );
   });
 }
@@ -173,7 +197,7 @@ export async function* checkpointsOf(database, channelAccountId) {
         limit: PAGE,
       }),
     );
-    if (page.length > 0) yield page;
+    if (page.length > 0) yield page.map(wholeCheckpoint);
     if (page.length < PAGE) return;
     after = page[page.length - 1].key;
   }

@@ -144,7 +144,9 @@ export class Database {
       const completed = endOf(transaction).then(() => void (isComplete = true));
       completed.catch(() => {}); // awaited below; a throw of the body comes first
       causeOf = (thrown) => abortCause(transaction, completed, thrown);
-      const value = await body(transaction);
+      const running = body(transaction);
+      // A body that waits for what cannot come any more is not waited for.
+      const value = await Promise.race([running, completed.then(() => running)]);
       await completed;
       return { value };
     } catch (thrown) {

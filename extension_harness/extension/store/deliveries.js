@@ -9,7 +9,7 @@ import {
   messageKey,
   readCandidateKey,
 } from "../shared/keys.js";
-import { changeCheckpoint } from "./checkpoints.js";
+import { changeCheckpoint, checkpointAt } from "./checkpoints.js";
 import { done } from "./database.js";
 import { writeAnomalies } from "./observations.js";
 import { countUnder, firstUnder, indexOf, onlyUnder } from "./reads.js";
@@ -52,11 +52,13 @@ export function pendingConversations(database, channelAccountId, page) {
         if (cursor === null) return resolve(found);
         const primary = String(cursor.primaryKey);
         if (skip === null || primary > skip) {
-          const conversationId = readCandidateKey(primary)?.conversationId;
-          if (conversationId === undefined) return cursor.continue();
+          const conversationId = readCandidateKey(primary)?.conversationId ?? "";
+          const span = candidateKeySpan(channelAccountId, conversationId);
+          // Another version's key: it names no conversation of this account.
+          if (!primary.startsWith(span.first)) return cursor.continue();
           found.push(conversationId);
           if (found.length >= page.limit) return resolve(found);
-          skip = candidateKeySpan(channelAccountId, conversationId).last;
+          skip = span.last;
         }
         cursor.continuePrimaryKey(key, skip);
       };
@@ -231,7 +233,7 @@ async function confirmedIn(transaction, channelAccountId, conversationId, change
     );
   }
   const key = conversationKey(channelAccountId, conversationId);
-  return (await done(transaction.objectStore(CHECKPOINTS).get(key))) ?? null;
+  return (await checkpointAt(transaction, key)) ?? null;
 }
 
 /**
@@ -305,8 +307,8 @@ export async function oldestPendingSince(database, channelAccountId, among) {
       among,
     ),
   );
-  if (first.length === 0) return null;
-  return Math.min(...first.map((candidate) => candidate.observedAtMs));
+  const times = first.flatMap((candidate) => candidate.observedAtMs ?? []);
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 /**
@@ -364,7 +366,9 @@ async function reofferAll(database, channelAccountId, conversationId, status) {
           delete candidate.code;
           store.put(candidate);
         }
-        const conversations = new Set(found.map((one) => one.conversationId));
+        // One of another version's may name no conversation: it makes no checkpoint.
+        const named = found.map((one) => one.conversationId);
+        const conversations = new Set(named.filter((one) => one !== undefined));
         for (const conversation of conversations) {
           await changeCheckpoint(transaction, channelAccountId, conversation, unproven);
         }

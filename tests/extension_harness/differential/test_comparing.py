@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from extension_harness.differential.comparing import ABSENT, first_difference
+from extension_harness.differential.comparing import (
+    ABSENT,
+    Difference,
+    first_difference,
+)
+from extension_harness.differential.model_side import ModelSide
+from storage_schema import onetalk
 
 
 @pytest.mark.parametrize(
@@ -46,3 +52,43 @@ def test_what_one_side_lacks_is_called_absent() -> None:
     assert found is not None
     assert (found.browser, found.model) == (ABSENT, "DataError")
     assert found.signature != ("err", "DataError", ABSENT)
+
+
+def broken_in(patch: pytest.MonkeyPatch, verb: str, error: Exception) -> Difference:
+    """The difference that a verb makes which breaks with this error."""
+
+    def breaking(*_: object) -> None:
+        raise error
+
+    breaking.__code__ = breaking.__code__.replace(co_name=f"in_{verb}")
+    patch.setattr(onetalk, "known_accounts", breaking)
+    history = {"start": None, "calls": [{"verb": "knownAccounts", "arguments": []}]}
+    (outcome,) = ModelSide().run_histories([history])
+    found = first_difference({"steps": []}, outcome)
+    assert found is not None
+    return found
+
+
+def test_a_model_that_breaks_otherwise_is_another_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which key is missing and where; a short case then shows the fault it was for."""
+
+    def signature(verb: str, error: Exception) -> tuple[object, ...]:
+        return broken_in(monkeypatch, verb, error).signature
+
+    first = signature("read", KeyError("channelAccountId"))
+
+    assert signature("read", KeyError("channelAccountId")) == first
+    assert signature("read", KeyError("conversationId")) != first
+    assert signature("write", KeyError("channelAccountId")) != first
+    assert signature("read", ValueError("at 1")) == signature(
+        "read", ValueError("at 2")
+    )
+
+
+def test_what_broke_says_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = broken_in(monkeypatch, "read", KeyError("conversationId"))
+
+    assert "KeyError('conversationId')" in str(found.model)
+    assert "test_comparing.py, in_read()" in str(found.model)

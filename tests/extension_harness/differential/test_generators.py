@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from extension_harness.differential import histories, scripts
 from extension_harness.differential.verbs import VERBS
+from storage_schema.onetalk.names import CANDIDATES, CARDS, MESSAGES
+from storage_schema.onetalk.records import CandidateStatus, CardRecord, CardStatus
+from storage_schema.tagged import value_of
 
 SEEDS = range(600)
 STEPS = {"open", "tx", "close", "version", "deleteDatabase", "dump", "cmp", "range"}
@@ -123,3 +126,61 @@ def test_histories_reach_every_verb_and_every_old_version() -> None:
 
     assert verbs == set(VERBS)
     assert versions == {None, 6, 7, 8, 9}
+
+
+def old_records() -> dict[tuple[int, str], list[dict[str, Any]]]:
+    """What old databases hold, by version and store."""
+    found: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for start in filter(None, (histories.generate(seed)["start"] for seed in SEEDS)):
+        for op in start["upgrade"]:
+            held = found.setdefault((start["version"], op.get("store", "")), [])
+            if op["op"] == "put":
+                held.append(value_of(op["value"]))
+    return found
+
+
+def test_old_databases_hold_records_in_each_of_their_stores() -> None:
+    held = old_records()
+
+    for version, extra in histories.EXTRA.items():
+        for store in (*histories.FIVE, *extra):
+            assert held.get((version, store)), (version, store)
+
+
+def test_old_cards_are_whole_and_some_lack_a_field() -> None:
+    """Every field of docs/store.md, with those that come with an answer."""
+    always = set(CardRecord.__annotations__) - {"confirmedAtMs", "code"}
+
+    cards = old_records()[9, CARDS]
+
+    missing = [always - card.keys() for card in cards]
+    assert set() in missing
+    assert len({name for names in missing for name in names}) > 3
+    assert not any("key" in names for names in missing)
+    assert {name for card in cards for name in card} == set(CardRecord.__annotations__)
+    assert {card["status"] for card in cards if "status" in card} == set(
+        get_args(CardStatus)
+    )
+
+
+def test_old_candidates_are_those_of_old_messages() -> None:
+    """So that answers find them, and none is of a message that is not there."""
+    held = old_records()
+    candidates = [
+        each for version in (6, 7, 8, 9) for each in held[version, CANDIDATES]
+    ]
+    states = {each["status"] for each in candidates if "status" in each}
+
+    for start in filter(None, (histories.generate(seed)["start"] for seed in SEEDS)):
+        puts = [op for op in start["upgrade"] if op["op"] == "put"]
+        keys = {
+            name: [
+                json.loads(value_of(op["value"])[key])
+                for op in puts
+                if op["store"] == name
+            ]
+            for name, key in ((MESSAGES, "key"), (CANDIDATES, "candidateKey"))
+        }
+        for account, conversation, _, message in keys[CANDIDATES]:
+            assert [account, conversation, message] in keys[MESSAGES]
+    assert states == set(get_args(CandidateStatus))

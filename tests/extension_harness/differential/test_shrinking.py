@@ -56,6 +56,23 @@ def test_a_history_shrinks_to_the_calls_that_matter() -> None:
     assert [call["verb"] for call in short["calls"]] == ["takeList", "recordBatch"]
 
 
+def test_a_history_keeps_the_database_that_it_starts_from() -> None:
+    """Without its version or its stores it is none, and breaks both sides alike."""
+    seed = next(at for at in range(300) if histories.generate(at)["start"])
+    history = histories.generate(seed)
+
+    def bad(shorter: Any) -> bool:  # noqa: ANN401 - JSON
+        return bool(shorter["start"])
+
+    short = shrink(history, every(bad))
+
+    assert set(short["start"]) == {"do", "version", "upgrade"}
+    assert short == {
+        "start": {"do": "open", "version": history["start"]["version"], "upgrade": []},
+        "calls": [],
+    }
+
+
 def test_what_does_not_fail_any_shorter_stays_as_it_is() -> None:
     case = [{"do": "open", "upgrade": [{"op": "abort"}]}]
     assert shrink(case, every(lambda other: other == case)) == case

@@ -46,6 +46,20 @@ INDEXES_OF_9 = {
 }
 INDEXES_OF_10 = {(CARDS, BY_ACCOUNT_STATUS), (CARDS, BY_ACCOUNT_CONVERSATION)}
 
+ACCOUNT, CONVERSATION = "channelAccountId", "conversationId"
+KEY_PATHS: dict[tuple[str, str], object] = {
+    (CHECKPOINTS, BY_ACCOUNT): ACCOUNT,
+    (CANDIDATES, BY_ACCOUNT_STATUS): (ACCOUNT, "status"),
+    (CANDIDATES, BY_ACCOUNT_CONVERSATION): (ACCOUNT, CONVERSATION),
+    (CANDIDATES, BY_ACCOUNT_CONVERSATION_STATUS): (ACCOUNT, CONVERSATION, "status"),
+    (MESSAGES, BY_ACCOUNT_CONVERSATION): (ACCOUNT, CONVERSATION),
+    (ANOMALIES, BY_ACCOUNT_CONVERSATION): (ACCOUNT, CONVERSATION),
+    (PROFILES, BY_ACCOUNT): ACCOUNT,
+    (PROFILES, BY_ACCOUNT_PENDING_OBSERVED_AT): (ACCOUNT, "pending.observedAtMs"),
+    (CARDS, BY_ACCOUNT_STATUS): (ACCOUNT, "status"),
+    (CARDS, BY_ACCOUNT_CONVERSATION): (ACCOUNT, CONVERSATION),
+}
+
 
 def upgraded(factory: Factory, *versions: int) -> Shape:
     for version in versions:
@@ -63,6 +77,18 @@ def test_a_fresh_database_has_every_store_and_index(fresh: Shape) -> None:
     assert (fresh.version, set(stores_of(fresh))) == (10, set(ALL_STORES))
     ours = {pair for pair in indexes_of(fresh) if pair[0] in ALL_STORES}
     assert ours == INDEXES_OF_9 | INDEXES_OF_10
+
+
+def test_each_index_looks_at_what_docs_store_says(fresh: Shape) -> None:
+    """OT-13, OT-14, OT-17: whoever swaps two parts reads nothing, or of others."""
+    found = {
+        (store.name, index.name): index.key_path
+        for store in fresh.stores
+        if store.name in ALL_STORES
+        for index in store.indexes
+    }
+
+    assert found == KEY_PATHS
 
 
 def test_no_index_is_unique(fresh: Shape) -> None:

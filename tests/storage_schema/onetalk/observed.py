@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from storage_schema.onetalk.keys import anomaly_key, candidate_key
-from storage_schema.onetalk.records import (
-    AnomalyRecord,
+from storage_schema.onetalk.arguments import (
     CardBatch,
     CardResult,
     DeliveryResult,
-    MessageContent,
     ObservedBuyerFacts,
     ObservedProfile,
     PagePosition,
@@ -17,6 +14,8 @@ from storage_schema.onetalk.records import (
     PreparedFact,
     UploadMark,
 )
+from storage_schema.onetalk.keys import anomaly_key, candidate_key
+from storage_schema.onetalk.records import AnomalyRecord, MessageContent
 
 ACCOUNT = "account-a"
 OTHER_ACCOUNT = "account-b"

@@ -149,12 +149,33 @@ def is_allowed(verb: str, read: Read) -> bool:
     return read.bounded
 
 
+def fill_mine(connection: Connection) -> None:
+    """One conversation with something in each store that a verb reads."""
+    for name in ("record_batch", "record_cards", "observe_profiles"):
+        VERBS[name](connection)
+    VERBS["record_buyer_facts"](connection)
+    VERBS["record_anomaly"](connection)
+
+
+def fill_theirs(
+    connection: Connection, account: str, conversation: str, count: int
+) -> None:
+    """The same stores for somebody else: pending cards, profiles, messages."""
+    names = [f"m{each}" for each in range(1, count + 1)]
+    scope = {"account": account, "conversation": conversation}
+    record_batch(connection, batch(*map(fact, names), **scope))  # type: ignore[arg-type]
+    record_cards(connection, cards(*map(card, names), **scope))
+    observe_profiles(connection, account, [profile("f", 9, conversation)], NOW)
+    record_buyer_facts(connection, buyer("f", 9, **scope))
+    record_anomaly(connection, anomaly(**scope))
+
+
 @pytest.mark.parametrize("name", sorted(VERBS))
 def test_a_verb_reads_no_record_of_another_account(
     connection: Connection, reads: list[Read], name: str
 ) -> None:
     """OT-17: what a verb reads does not grow with what others have."""
-    VERBS["record_batch"](connection)
+    fill_mine(connection)
     reads.clear()
     VERBS[name](connection)
     alone = [(read.operation, read.index, read.records) for read in reads]
@@ -162,12 +183,9 @@ def test_a_verb_reads_no_record_of_another_account(
     factory = Factory(on_read=reads.append)
     crowded = open_store(factory)
     for conversation in (CONVERSATION, "c2", "c3"):
-        facts = [fact(f"m{each}") for each in range(20)]
-        theirs = batch(*facts, account=OTHER_ACCOUNT, conversation=conversation)
-        record_batch(crowded, theirs)
-        mine = batch(fact("m1"), account=ACCOUNT + "!", conversation=conversation)
-        record_batch(crowded, mine)
-    VERBS["record_batch"](crowded)
+        for account, count in ((OTHER_ACCOUNT, 20), (ACCOUNT + "!", 1)):
+            fill_theirs(crowded, account, conversation, count)
+    fill_mine(crowded)
     reads.clear()
     VERBS[name](crowded)
 

@@ -11,9 +11,9 @@ from storage_schema.onetalk import (
     list_pending_cards,
     record_cards,
 )
+from storage_schema.onetalk.arguments import CardResult
 from storage_schema.onetalk.keys import candidate_key, card_key
 from storage_schema.onetalk.names import ANOMALIES, BY_ACCOUNT_STATUS, CARDS
-from storage_schema.onetalk.records import CardResult
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,
     CONVERSATION,

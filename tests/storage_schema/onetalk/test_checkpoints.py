@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import pytest
 
-from storage_schema import Connection, Read
+from storage_schema import UNDEFINED, Connection, Read
 from storage_schema.onetalk import (
     checkpoints_of,
     known_accounts,
@@ -66,18 +66,41 @@ def test_an_activity_time_never_moves_backwards(connection: Connection) -> None:
     assert only(connection, BOOTSTRAPS)["latestMessageAtMs"] == 60
 
 
-def test_a_checkpoint_without_an_activity_time_takes_none(
+def test_a_checkpoint_that_lacks_fields_reads_as_one_just_met(
     connection: Connection,
 ) -> None:
-    """As in the extension: `Math.max` with what is not there is not a number."""
-    old: dict[str, object] = {**new_checkpoint(ACCOUNT, CONVERSATION)}
-    del old["latestMessageAtMs"]
-    put(connection, CHECKPOINTS, old)
+    """OT-05, OT-13: an old record; what it lacks is written with a change."""
+    whole: dict[str, object] = {**new_checkpoint(ACCOUNT, CONVERSATION)}
+    old = {name: whole[name] for name in ("key", "channelAccountId", "conversationId")}
+    put(connection, CHECKPOINTS, {**old, "pages": 3, "latestMessageAtMs": UNDEFINED})
 
-    seen = listed_at(connection, 50)
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == {**whole, "pages": 3}
+    assert next(checkpoints_of(connection, ACCOUNT)) == [{**whole, "pages": 3}]
+    assert listed_at(connection, 50) == 50
+    assert only(connection, CHECKPOINTS) == {
+        **whole,
+        "pages": 3,
+        "latestMessageAtMs": 50,
+    }
 
-    assert isinstance(seen, float)
-    assert math.isnan(seen)
+
+@pytest.mark.parametrize("lost", ["channelAccountId", "conversationId"])
+def test_a_checkpoint_without_its_ids_reads_with_none_made_up(
+    connection: Connection, lost: str
+) -> None:
+    """OT-13: neither in what is read nor in what a change writes."""
+    whole: dict[str, object] = {**new_checkpoint(ACCOUNT, CONVERSATION), "pages": 3}
+    held = {name: whole[name] for name in whole if name != lost}
+    put(connection, CHECKPOINTS, held)
+
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == {**held}
+    assert listed_at(connection, 50) == 50
+    assert only(connection, CHECKPOINTS) == {**held, "latestMessageAtMs": 50}
+
+    emptied: dict[str, object] = {**whole, lost: None}
+    put(connection, CHECKPOINTS, emptied)
+
+    assert read_checkpoint(connection, ACCOUNT, CONVERSATION) == emptied
 
 
 def test_the_latest_time_of_a_conversation_named_twice_counts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 
 from storage_schema import Connection, Read
 from storage_schema.onetalk import (
@@ -16,6 +16,7 @@ from storage_schema.onetalk import (
     reoffer,
     still_pending,
 )
+from storage_schema.onetalk.arguments import DeliveryResult, Page
 from storage_schema.onetalk.keys import candidate_key
 from storage_schema.onetalk.names import (
     ANOMALIES,
@@ -23,7 +24,6 @@ from storage_schema.onetalk.names import (
     CHECKPOINTS,
     MESSAGES,
 )
-from storage_schema.onetalk.records import DeliveryResult
 from storage_schema.onetalk.reoffers import REOFFER_STEP
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,
@@ -242,17 +242,29 @@ def test_the_oldest_pending_is_by_when_it_was_seen(connection: Connection) -> No
     assert oldest_pending_since(connection, OTHER_ACCOUNT, 10) is None
 
 
-def test_the_oldest_pending_is_not_known_where_one_has_no_time(
+def test_the_oldest_pending_is_that_of_those_that_have_a_time(
     connection: Connection,
 ) -> None:
-    """As in the extension: `Math.min` over a record that another version wrote."""
+    """OT-13: a record of another version may have none."""
     odd = {"channelAccountId": ACCOUNT, "status": "pending_ack"}
     put(connection, CANDIDATES, {"candidateKey": "[]", **odd})
+    assert oldest_pending_since(connection, ACCOUNT, 10) is None
+    put(connection, CANDIDATES, {"candidateKey": "[1]", **odd, "observedAtMs": 7})
+    assert oldest_pending_since(connection, ACCOUNT, 10) == 7
 
-    oldest = oldest_pending_since(connection, ACCOUNT, 10)
 
-    assert oldest is not None
-    assert math.isnan(oldest)
+def test_a_key_that_names_another_account_is_no_conversation_of_this(
+    connection: Connection,
+) -> None:
+    """OT-17: smaller or greater than this account's, or written in another way."""
+    odd = {"channelAccountId": ACCOUNT, "status": "pending_ack"}
+    for key in (["!", "c", "1", "m"], ["~", "c", "1", "m"]):
+        put(connection, CANDIDATES, {"candidateKey": json.dumps(key), **odd})
+        compact = json.dumps(key, separators=(",", ":"))
+        put(connection, CANDIDATES, {"candidateKey": compact, **odd})
+    record_batch(connection, batch(fact("m1")))
+    page: Page = {"limit": 9, "after": None}
+    assert pending_conversations(connection, ACCOUNT, page) == [CONVERSATION]
 
 
 def test_what_the_server_lost_is_offered_again(connection: Connection) -> None:
@@ -299,3 +311,28 @@ def test_an_account_is_offered_again_in_bounded_steps(
     lists = [each for each in reads if each.operation == "get_all"]
     assert {each.limit for each in lists} == {REOFFER_STEP}
     assert len(lists) == 3
+
+
+def test_old_candidates_that_lack_their_names_go_on(connection: Connection) -> None:
+    """OT-13: without a message's id it has no message; without a conversation's none
+    is made for it.
+    """
+    record_batch(connection, batch(fact("m1")))
+    whole = only(connection, CANDIDATES)
+    nameless = {name: whole[name] for name in whole if name != "messageId"}
+    homeless = {name: whole[name] for name in whole if name != "conversationId"}
+    put(
+        connection,
+        CANDIDATES,
+        nameless,
+        {**homeless, "candidateKey": "other", "status": "confirmed"},
+    )
+    before = records(connection, CHECKPOINTS)
+
+    (pair,) = next_pending(connection, ACCOUNT, CONVERSATION, 9)
+    turned = reoffer(connection, ACCOUNT, None)
+
+    assert pair == {"candidate": nameless, "message": None}
+    assert turned == 1
+    assert records(connection, CHECKPOINTS) == before
+    assert count_candidates(connection, ACCOUNT, "pending_ack") == 2

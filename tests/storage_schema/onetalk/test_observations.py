@@ -15,6 +15,7 @@ from storage_schema.onetalk import (
     still_pending,
     update_checkpoint,
 )
+from storage_schema.onetalk.arguments import PagePosition
 from storage_schema.onetalk.checkpoints import new_checkpoint
 from storage_schema.onetalk.keys import candidate_key, message_key
 from storage_schema.onetalk.names import (
@@ -25,7 +26,6 @@ from storage_schema.onetalk.names import (
     MESSAGES,
 )
 from storage_schema.onetalk.observations import RELEASE_STEP
-from storage_schema.onetalk.records import PagePosition
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,
     CONVERSATION,
@@ -108,7 +108,9 @@ def test_the_first_content_stays_and_the_other_is_an_anomaly(
     assert kept == sorted([other["ifConflict"]["key"], third["ifConflict"]["key"]])
 
 
-def test_a_message_whose_digest_was_never_noted_stays_as_it_is(connection: Connection) -> None:
+def test_a_message_whose_digest_was_never_noted_stays_as_it_is(
+    connection: Connection,
+) -> None:
     """OT-01: a record of another version; its content came first and is known."""
     key = message_key(ACCOUNT, CONVERSATION, "m1")
     put(connection, MESSAGES, {"key": key, "channelAccountId": ACCOUNT})

@@ -12,9 +12,9 @@ from storage_schema.onetalk import (
     list_pending_profiles,
     observe_profiles,
 )
+from storage_schema.onetalk.arguments import ObservedProfile
 from storage_schema.onetalk.keys import conversation_key
 from storage_schema.onetalk.names import BY_ACCOUNT_PENDING_OBSERVED_AT, PROFILES
-from storage_schema.onetalk.records import ObservedProfile
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,
     CONVERSATION,

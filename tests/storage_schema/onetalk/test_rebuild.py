@@ -123,6 +123,24 @@ def test_a_rebuild_is_one_transaction(factory: Factory, filled: Connection) -> N
     assert everything(filled) == before
 
 
+def test_a_rebuild_takes_all_of_a_long_conversation(connection: Connection) -> None:
+    """OT-20: however much it holds, none of it stays."""
+    many = 1_200
+    names = [f"m{each:04}" for each in range(many)]
+    record_batch(connection, batch(*map(fact, names)))
+    record_cards(connection, cards(*map(card, names)))
+    for name in names:
+        record_anomaly(connection, anomaly(name))
+
+    removed = rebuild_conversation(connection, ACCOUNT, CONVERSATION)
+
+    stores = ("messages", "candidates", "anomalies", "cards")
+    assert removed == dict.fromkeys(stores, many)
+    assert {store: records(connection, store) for store in HISTORY} == {
+        store: [] for store in HISTORY
+    }
+
+
 def test_a_rebuilt_conversation_is_collected_anew(filled: Connection) -> None:
     """OT-40: it is a conversation just met, full, from the newest."""
     rebuild_conversation(filled, ACCOUNT, CONVERSATION)

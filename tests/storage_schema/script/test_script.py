@@ -71,6 +71,41 @@ def test_a_file_that_is_none_is_told_and_fails(
     assert capsys.readouterr().out.count("not a file of vectors") == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{nope", "not JSON"),
+        ("[" * 100_000, "too deep"),
+        ('{"vectors": 5}', 'no object with a list "vectors"'),
+        ('{"vectors": [], "format": "idb-vectors/2"}', "idb-vectors/2"),
+        ('{"vectors": [5]}', "vector number 0 has no 'script'"),
+        ('{"vectors": [{"script": [], "expect": []}]}', "no 'dump'"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_in_words(
+    text: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "odd.json"
+    odd.write_text(text)
+
+    assert main([str(odd)]) == 2
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "step", [5, {}, {"do": "cmp"}, {"do": "open", "upgrade": [{}]}, {"do": "range"}]
+)
+def test_a_step_that_is_none_fails_its_vector_even_if_that_is_a_quirk(
+    step: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "odd.json"
+    vector = {"id": "x", "script": [step], "expect": [], "dump": {}, "quirk": "none"}
+    odd.write_text(json.dumps({"vectors": [vector]}))
+
+    assert main([str(odd)]) == 1
+    assert "step number 0 is not in the form of scripts" in capsys.readouterr().out
+
+
 def test_a_script_outside_the_format_is_a_failed_vector(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,84 @@
+// What pages tell the worker by themselves: who they are, what they lost, what they saw.
+
+import { describeError } from "../shared/errors.js";
+import { noteLost } from "./coverage.js";
+import { needsWalk } from "./walks.js";
+
+/** @typedef {{code: string, message: string}} Described */
+
+export class PageMessages {
+  #parts;
+
+  /**
+   * @param {object} parts
+   * @param {import("./coverage.js").Coverage} parts.coverage
+   * @param {import("../store/database.js").Database} parts.database
+   * @param {import("./pages.js").Pages} parts.pages
+   * @param {import("./recorder.js").Recorder} parts.recorder
+   * @param {import("./sync.js").Sync} parts.sync
+   * @param {(fault: Described) => unknown} parts.failed
+   */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A page says who it is, and of which conversations something was lost on the way here.
+   *
+   * @param {number} tabId
+   * @param {{pageId: string, body: string}} message
+   * @returns {Promise<{known: boolean, error?: Described}>} false: it has to be told again
+   */
+  async hello(tabId, { pageId, body }) {
+    const { coverage, database, pages, sync } = this.#parts;
+    const { channelAccountId, route, lost } = JSON.parse(body);
+    try {
+      await noteLost(database, lost);
+    } catch (error) {
+      return { known: false, error: this.#failed(error) };
+    }
+    const page = { tabId, pageId, channelAccountId, route: String(route ?? "") };
+    // A page that greets again may have said things that nobody heard.
+    if (!pages.register(page)) {
+      coverage.forget(pageId);
+      sync.relist(page);
+    }
+    return { known: true };
+  }
+
+  /**
+   * Answers only after the durable write: `stored` is true when it is on disk.
+   *
+   * @param {number} tabId
+   * @param {{pageId: string, body: string}} message
+   * @returns {Promise<{stored: boolean, error?: Described}>}
+   */
+  async observed(tabId, { pageId, body }) {
+    const { coverage, pages, recorder, sync } = this.#parts;
+    const { channelAccountId, conversationId, rows } = JSON.parse(body);
+    try {
+      const page = { pageId, channelAccountId };
+      await coverage.seen(page, conversationId ? [{ conversationId }] : rows);
+      const all = await recorder.record({
+        channelAccountId,
+        conversationId: conversationId ?? null,
+        observations: rows,
+        page: null,
+      });
+      if (all.some((each) => needsWalk(each.checkpoint))) sync.wake(channelAccountId);
+      if (!pages.all.some((page) => page.pageId === pageId)) {
+        pages.register({ tabId, pageId, channelAccountId, route: "" });
+      }
+      return { stored: true };
+    } catch (error) {
+      return { stored: false, error: this.#failed(error) };
+    }
+  }
+
+  /** @param {unknown} error */
+  #failed(error) {
+    const fault = describeError(error);
+    this.#parts.failed(fault);
+    return fault;
+  }
+}
