@@ -21,7 +21,7 @@ from extension_harness.worker import STOP_METHODS
 KILLS = 100
 LONGEST_LIFE_SECONDS = 0.5
 LIVE_MESSAGES = 40
-# A worker killed as it begins may find the short alarm gone and set its own again.
+# The extension's own alarm rings every 30 s and must bring it back at the latest.
 ALARM_SECONDS = 45
 
 pytestmark = pytest.mark.usefixtures("outage")  # it lasts meanwhile
