@@ -21,6 +21,13 @@ from extension_harness.storage import ExtensionStorage
 from extension_harness.traps import Trap
 
 RECORDER = FIXTURES / "recorder"
+# The release itself may be activated before or after the upgrade.
+ACTIVATED_ONCE_UPGRADED = """
+const upgraded = new Promise((resolve) => {
+  indexedDB.open("notebook", 2).onsuccess = resolve;
+});
+self.addEventListener("install", (event) => event.waitUntil(upgraded));
+"""
 
 
 def build(folder: Path, version: str, **manifest: object) -> Path:
@@ -80,15 +87,18 @@ def test_what_is_no_update_is_refused_and_nothing_is_replaced(
 
 @pytest.mark.parametrize("action", ["kill", "browser.kill"])
 def test_an_update_in_which_a_trap_fires_says_so(
-    chromium: Chromium, action: str
+    chromium: Chromium, tmp_path: Path, action: str
 ) -> None:
     """The trap has done its work; what to do is in the words."""
     notebook = FIXTURES / "notebook"
+    patient = shutil.copytree(notebook / "2", tmp_path / "patient")
+    with (patient / "service-worker.js").open("a", encoding="utf-8") as script:
+        script.write(ACTIVATED_ONCE_UPGRADED)
     with Browser.launch(notebook / "1", chromium=chromium, updatable=True) as browser:
         done: Action = "kill" if action == "kill" else browser.kill
         with browser.worker.trap(Trap.schema("createIndex", "notes"), done) as armed:
-            with pytest.raises(TrapFiredError, match="a trap fired in it") as told:
-                browser.update(notebook / "2", timeout=8)
+            with pytest.raises(TrapFiredError, match="a trap fired while") as told:
+                browser.update(patient, timeout=8)
             assert armed.wait().kind == "createIndex"
     assert told.value.__cause__ is not None
 

@@ -181,7 +181,7 @@ def killed_at(old: Profile, trap: Trap, delay: float | None) -> None:
         killer = threading.Thread(target=kill_late, args=(old, armed, delay))
         if delay is not None:
             killer.start()
-        # Killed most often while this still waits for the new worker.
+        # Killed while this still waits for the new worker, or just after.
         with contextlib.suppress(TrapFiredError):
             old.browser.update(OWN_EXTENSION)
         armed.wait()

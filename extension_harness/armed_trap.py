@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from extension_harness.devtools.cdp import DevTools, ProtocolEvent
 from extension_harness.devtools.evaluation import evaluate
 from extension_harness.errors import (
+    DevToolsClosedError,
     DevToolsError,
     EvaluationError,
     TrapNotHitError,
@@ -240,7 +241,8 @@ class ArmedTrap:
             elif self._action == "kill":
                 self.kill()
             if self._action != "hold":
-                self._disarm()
+                with contextlib.suppress(DevToolsClosedError):  # all went with it
+                    self._disarm()
         except BaseException as error:  # noqa: BLE001 - raised by `wait`
             self._failure = error
         finally:
@@ -271,8 +273,6 @@ class ArmedTrap:
             self._devtools.call("Target.detachFromTarget", {"sessionId": session})
 
     def _disarm(self) -> None:
-        if self._devtools.closed:
-            return
         for session in list(self._sessions):
             if session in self._armed:
                 with contextlib.suppress(DevToolsError, EvaluationError):

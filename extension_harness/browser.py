@@ -178,20 +178,24 @@ class Browser:
     def reload_extension(self, timeout: float = START_SECONDS) -> None:
         """Unload the extension and load its folder again, proven; its pages close.
 
-        Raises DevToolsClosedError, ExtensionNotLoadedError, WaitTimeoutError; for each
-        of them TrapFiredError when a trap that is set has fired meanwhile.
+        Raises DevToolsClosedError, ExtensionNotLoadedError, WaitTimeoutError; and
+        TrapFiredError, whatever else came of it, when a trap that is set fires before
+        the worker is activated.
         """
         left = countdown(timeout)
-        sprung_before = self.worker.sprung is not None
+        process, sprung_before = self._process, self.worker.sprung is not None
+        failure: HarnessError | None = None
         try:
             reload_extension(self.devtools, self.extension, left())
-            tail = self._process.log_tail if self._process is not None else str
+            tail = process.log_tail if process is not None else str
             prove_loaded(self.devtools, self.extension, tail, left())
-        except HarnessError as failure:
-            trap = self.worker.sprung
-            if trap is None or sprung_before:
-                raise
+        except HarnessError as failed:
+            failure = failed
+        trap = self.worker.sprung
+        if trap is not None and not sprung_before:
             raise TrapFiredError(str(self.extension.folder), str(trap)) from failure
+        if failure is not None:
+            raise failure
         self.timeline.record("extension.reloaded")
 
     def open(self, url: str, *, wait: bool = True, timeout: float = 30.0) -> Page:

@@ -12,7 +12,7 @@ through them.
     ├── BrowserStartError               it did not come up
     ├── ProfileInUseError               another live browser owns the profile
     ├── ExtensionNotLoadedError         it came up without the extension
-    │   └── TrapFiredError              or it cannot be told: a trap fired meanwhile
+    ├── TrapFiredError                  a trap fired while the extension was loaded
     ├── ExtensionUpdateError            the extension cannot be replaced in place
     ├── DevToolsError                   the protocol refused a call
     │   ├── DevToolsClosedError         the browser went away
@@ -101,19 +101,20 @@ class ExtensionNotLoadedError(HarnessError):
         super().__init__(f"extension {extension} is not loaded: {reason}{seen}")
 
 
-class TrapFiredError(ExtensionNotLoadedError):
-    """A trap fired while the extension was loaded, so that could not be proven.
+class TrapFiredError(HarnessError):
+    """A trap fired while the extension was loaded: what stands now is the trap's doing.
 
-    The trap did its work: `ArmedTrap.wait` gives the hit. The cause says what failed.
+    `ArmedTrap.wait` gives the hit. The cause, if any, says why the extension is not
+    proven to be loaded.
     """
 
     def __init__(self, extension: str, trap: str) -> None:
         super().__init__(
-            extension,
-            f"or not proven to be: a trap fired in it ({trap}), and a worker that is "
-            "stopped there is not activated. To stop an upgrade, load the new build "
-            "first, stop the worker, build the old database, set the trap and wake "
-            "the worker (docs/harness.md, Testing an upgrade); or expect this error",
+            f"a trap fired while extension {extension} was loaded ({trap}); a worker "
+            "that is stopped before it is activated may or may not come up. To stop an "
+            "upgrade, load the new build first, stop the worker, build the old "
+            "database, set the trap and wake the worker (docs/harness.md, Testing an "
+            "upgrade); or expect this error"
         )
 
 
