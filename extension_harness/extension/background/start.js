@@ -5,7 +5,6 @@
 import * as browser from "../shared/browser.js";
 import { describeError } from "../shared/errors.js";
 import { Database } from "../store/database.js";
-import { reoffer } from "../store/deliveries.js";
 import { DATABASE_VERSION } from "../store/steps.js";
 import { Claims } from "./claims.js";
 import { CLOCK } from "./clock.js";
@@ -13,19 +12,19 @@ import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
+import { FrameRouter } from "./frame-router.js";
 import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
 import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
+import { Settling } from "./settling.js";
 import { accountStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
 import { Sync } from "./sync.js";
 import { Uplink } from "./uplink.js";
 import { needsWalk } from "./walks.js";
 
-/** @typedef {import("../shared/frames.js").Welcome} Welcome */
-/** @typedef {import("../shared/frames.js").Incoming} Incoming */
 /** @typedef {import("./configuration.js").Stored} Stored */
 
 export class Background {
@@ -34,8 +33,6 @@ export class Background {
   #faults = new Faults(CLOCK.now);
   /** @type {Map<string, string>} account by the request id of a discovery */
   #discoveries = new Map();
-  /** @type {Welcome | null} the one that all was done about that there is to do */
-  #settled = null;
   /** @type {Stored} */
   #stored = /** @type {any} */ (null); // set before `ready` is
   #identity = {
@@ -60,8 +57,8 @@ export class Background {
     random: Math.random,
     identity: this.#identity,
     events: {
-      online: () => this.#guard(this.#settleWelcome()),
-      frame: (frame) => this.#guard(this.#frame(frame)),
+      online: () => this.#guard(this.#settling.settle()),
+      frame: (frame) => this.#guard(this.#router.take(frame)),
       offline: () => this.#uplink.halt(),
       stopped: (stop) => this.#guard(this.#remember({ stop })),
       changed: () => this.#showBadge(),
@@ -101,7 +98,7 @@ export class Background {
     browser,
     clock: CLOCK,
     registered: (page) => {
-      this.#registerPage(page);
+      this.#settling.registerPage(page);
       this.#sync.relist(page);
       this.#guard(this.#presence.settle());
     },
@@ -140,6 +137,29 @@ export class Background {
     guard: (work) => this.#guard(work),
   });
 
+  #settling = new Settling({
+    database: this.#database,
+    connection: this.#connection,
+    faults: this.#faults,
+    claims: this.#claims,
+    pages: this.#pages,
+    uplink: this.#uplink,
+    sync: this.#sync,
+    discoveries: this.#discoveries,
+    stored: () => this.#stored,
+    remember: (values) => this.#remember(values),
+  });
+  #router = new FrameRouter({
+    connection: this.#connection,
+    faults: this.#faults,
+    claims: this.#claims,
+    pages: this.#pages,
+    uplink: this.#uplink,
+    presence: this.#presence,
+    discoveries: this.#discoveries,
+    changed: () => this.#showBadge(),
+  });
+
   ready = this.#begin();
 
   async #begin() {
@@ -163,7 +183,7 @@ export class Background {
       this.ready.then(async () => {
         await this.#lookAround();
         this.#connection.poke();
-        await this.#settleWelcome();
+        await this.#settling.settle();
         this.#uplink.wake();
         const accounts = this.#connection.welcome?.accounts ?? [];
         await this.#claims.considerAll(accounts);
@@ -250,102 +270,6 @@ export class Background {
       bindingToken: bindingToken ?? this.#stored.bindingToken,
       identity: this.#identity,
       timeoutMs: this.#stored.settings.openTimeoutMs,
-    });
-  }
-
-  /** Settles the present welcome, once; when the store failed meanwhile, again later. */
-  async #settleWelcome() {
-    const { welcome } = this.#connection;
-    if (welcome === null || welcome === this.#settled) return;
-    this.#settled = welcome;
-    try {
-      await this.#online(welcome);
-    } catch (error) {
-      if (this.#settled === welcome) this.#settled = null;
-      throw error;
-    }
-  }
-
-  /**
-   * Bright has welcomed us: settle what it knows of the past, then send (OT-51, OT-63).
-   *
-   * @param {Welcome} welcome
-   */
-  async #online(welcome) {
-    const { accounts, storeId } = welcome;
-    this.#faults.welcomed(accounts);
-    this.#claims.reset();
-    this.#discoveries.clear();
-    const storeIds = { ...this.#stored.storeIds };
-    for (const account of accounts) {
-      const last = storeIds[account];
-      // Another store may not have what the last one confirmed: it all goes again.
-      if (last !== undefined && last !== storeId) {
-        await reoffer(this.#database, account, null);
-      }
-      storeIds[account] = storeId;
-    }
-    await this.#remember({ storeIds, lastStoreId: storeId });
-    if (this.#connection.welcome !== welcome) return;
-    for (const page of this.#pages.all) this.#registerPage(page);
-    for (const account of accounts) {
-      await this.#claims.discoverAll(account, this.#discoveries);
-    }
-    if (this.#connection.welcome !== welcome) return;
-    this.#uplink.start();
-    await this.#claims.considerAll(accounts);
-    for (const account of accounts) this.#sync.wake(account);
-  }
-
-  /** @param {Incoming} frame */
-  async #frame(frame) {
-    switch (frame.type) {
-      case "observation.ack":
-        await this.#uplink.acknowledge(frame);
-        return this.#uplink.batchesInFlight === 0 ? this.#presence.settle() : undefined;
-      case "anchor.snapshot":
-        return this.#claims.anchored(frame.anchors);
-      case "conversation.known": {
-        const account = this.#discoveries.get(frame.requestId);
-        this.#discoveries.delete(frame.requestId);
-        return account && this.#claims.compare(account, frame.conversations);
-      }
-      case "ws.error":
-        return this.#refused(frame);
-      case "command":
-        // Never queued and never tried later: what cannot be done fails now (OT-62).
-        this.#connection.send({
-          type: "command.result",
-          commandId: frame.commandId,
-          outcome: "failed",
-          reason: "command_unsupported",
-        });
-    }
-  }
-
-  /** @param {import("../shared/frames.js").WsError} error */
-  async #refused(error) {
-    const { code, channelAccountId, conversationId } = error;
-    if (code === "claim_unproven" && channelAccountId && conversationId) {
-      return this.#claims.offerAgain(channelAccountId, conversationId);
-    }
-    await this.#uplink.refuse(error);
-    if (error.retryable) return;
-    const held = this.#connection.welcome?.accounts ?? [];
-    const open = this.#pages.all.map((page) => page.channelAccountId);
-    const foreign = open.filter((account) => !held.includes(account));
-    this.#faults.refused(error, foreign);
-    this.#showBadge();
-  }
-
-  /** @param {import("./pages.js").Page} page */
-  #registerPage({ pageId, channelAccountId, route }) {
-    this.#connection.send({
-      type: "page.register",
-      requestId: this.#connection.nextRequestId(),
-      pageId,
-      channelAccountId,
-      route,
     });
   }
 

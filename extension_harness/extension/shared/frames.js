@@ -88,14 +88,22 @@ export const PROTOCOL_VERSION = 1;
  */
 
 /**
+ * @typedef {object} ConversationKnown
+ * @property {"conversation.known"} type
+ * @property {string} requestId
+ * @property {{conversationId: string, anchor: {latestMessageId: string} | null}[]} conversations
+ */
+
+/** @typedef {{type: "command", commandId: string, name: string}} Command */
+
+/**
  * @typedef {Welcome | ObservationAck | ProfileAck | CardAck | FactsAck | WsError
  *   | {type: "heartbeat.ack", authorizationVersion: number}
  *   | {type: "page.registered", pageId: string}
- *   | {type: "conversation.known", requestId: string,
- *      conversations: {conversationId: string, anchor: {latestMessageId: string} | null}[]}
+ *   | ConversationKnown
  *   | {type: "anchor.snapshot", anchors: Anchor[]}
  *   | {type: "binding.revoked", reason: string}
- *   | {type: "command", commandId: string, name: string}
+ *   | Command
  *   | {type: "keepalive"}} Incoming
  */
 

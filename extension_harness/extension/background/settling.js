@@ -1,0 +1,100 @@
+// What is due once on each connection, when Bright has welcomed us: settle what it knows of
+// the past, then send (OT-51, OT-63).
+
+import { reoffer } from "../store/deliveries.js";
+
+/** @typedef {import("../shared/frames.js").Welcome} Welcome */
+/** @typedef {import("./configuration.js").Stored} Stored */
+
+export class Settling {
+  /** @type {Welcome | null} the one that all was done about that there is to do */
+  #settled = null;
+  #parts;
+
+  /**
+   * @param {object} parts
+   * @param {import("../store/database.js").Database} parts.database
+   * @param {import("./connection.js").Connection} parts.connection
+   * @param {import("./faults.js").Faults} parts.faults
+   * @param {import("./claims.js").Claims} parts.claims
+   * @param {import("./pages.js").Pages} parts.pages
+   * @param {import("./uplink.js").Uplink} parts.uplink
+   * @param {import("./sync.js").Sync} parts.sync
+   * @param {Map<string, string>} parts.discoveries account by the request id of a discovery
+   * @param {() => Stored} parts.stored
+   * @param {(values: Partial<Stored>) => Promise<void>} parts.remember
+   */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Settles the present welcome, once; when the store failed meanwhile, again later.
+   *
+   * @returns {Promise<void>}
+   * @throws {import("../shared/errors.js").StoreError}
+   */
+  async settle() {
+    const { welcome } = this.#parts.connection;
+    if (welcome === null || welcome === this.#settled) return;
+    this.#settled = welcome;
+    try {
+      await this.#online(welcome);
+    } catch (error) {
+      if (this.#settled === welcome) this.#settled = null;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a page known to Bright (OT-63).
+   *
+   * @param {import("./pages.js").Page} page
+   */
+  registerPage({ pageId, channelAccountId, route }) {
+    const { connection } = this.#parts;
+    connection.send({
+      type: "page.register",
+      requestId: connection.nextRequestId(),
+      pageId,
+      channelAccountId,
+      route,
+    });
+  }
+
+  /** @param {Welcome} welcome */
+  async #online(welcome) {
+    const { claims, connection, discoveries, faults, pages, sync, uplink } =
+      this.#parts;
+    const { accounts } = welcome;
+    faults.welcomed(accounts);
+    claims.reset();
+    discoveries.clear();
+    await this.#offerToAnotherStore(welcome);
+    if (connection.welcome !== welcome) return;
+    for (const page of pages.all) this.registerPage(page);
+    for (const account of accounts) await claims.discoverAll(account, discoveries);
+    if (connection.welcome !== welcome) return;
+    uplink.start();
+    await claims.considerAll(accounts);
+    for (const account of accounts) sync.wake(account);
+  }
+
+  /**
+   * Another store may not have what the last one confirmed: it all goes again.
+   *
+   * @param {Welcome} welcome
+   */
+  async #offerToAnotherStore({ accounts, storeId }) {
+    const { database, remember, stored } = this.#parts;
+    const storeIds = { ...stored().storeIds };
+    for (const account of accounts) {
+      const last = storeIds[account];
+      if (last !== undefined && last !== storeId) {
+        await reoffer(database, account, null);
+      }
+      storeIds[account] = storeId;
+    }
+    await remember({ storeIds, lastStoreId: storeId });
+  }
+}
