@@ -13,6 +13,7 @@ export class FrameRouter {
    * @param {import("./claims.js").Claims} parts.claims
    * @param {import("./pages.js").Pages} parts.pages
    * @param {import("./uplink.js").Uplink} parts.uplink
+   * @param {import("./ledger-uplink.js").LedgerUplink} parts.ledgers
    * @param {import("./presence.js").Presence} parts.presence
    * @param {Map<string, string>} parts.discoveries account by the request id of a discovery
    * @param {() => void} parts.changed there is something else to show
@@ -27,11 +28,15 @@ export class FrameRouter {
    * @throws {import("../shared/errors.js").StoreError}
    */
   async take(frame) {
-    const { claims, uplink, presence } = this.#parts;
+    const { claims, ledgers, uplink, presence } = this.#parts;
     switch (frame.type) {
       case "observation.ack":
         await uplink.acknowledge(frame);
         return uplink.batchesInFlight === 0 ? presence.settle() : undefined;
+      case "contact.profile.ack":
+      case "card.rendered.ack":
+      case "buyer.facts.ack":
+        return ledgers.acknowledge(frame);
       case "anchor.snapshot":
         return claims.anchored(frame.anchors);
       case "conversation.known":
@@ -67,12 +72,12 @@ export class FrameRouter {
 
   /** @param {WsError} error */
   async #refused(error) {
-    const { changed, claims, connection, faults, pages, uplink } = this.#parts;
+    const { changed, claims, connection, faults, ledgers, pages, uplink } = this.#parts;
     const { code, channelAccountId, conversationId } = error;
     if (code === "claim_unproven" && channelAccountId && conversationId) {
       return claims.offerAgain(channelAccountId, conversationId);
     }
-    await uplink.refuse(error);
+    if (!(await uplink.refuse(error))) await ledgers.refuse(error);
     if (error.retryable) return;
     const held = connection.welcome?.accounts ?? [];
     const open = pages.all.map((page) => page.channelAccountId);

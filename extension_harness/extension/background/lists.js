@@ -28,6 +28,8 @@ export class Lists {
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {(channelAccountId: string, conversations: ListedConversation[]) => Promise<void>} parts.listed
    *     told of each part of a list after it is stored
+   * @param {(channelAccountId: string) => void} parts.profiled there are profiles that
+   *     Bright does not know yet
    * @param {(channelAccountId: string) => void} parts.again a list should be read again
    * @param {(error: unknown) => void} parts.failed
    */
@@ -90,7 +92,7 @@ export class Lists {
    * @returns {Promise<boolean>} false: the page has only a part of its list, or none
    */
   async #take(account, page) {
-    const { clock, database, failed, listed, pages, settings } = this.#parts;
+    const { clock, database, listed, pages, settings } = this.#parts;
     const timeoutMs = settings().pageTimeoutMs;
     try {
       const body = { timeoutMs: timeoutMs / 2 };
@@ -103,12 +105,28 @@ export class Lists {
         await takeList(database, account, conversations, observedAtMs);
         await listed(account, conversations);
         // Apart, and last: a profile that cannot be kept holds up no message (OT-87).
-        await recordProfiles(database, account, chunk, observedAtMs).catch(failed);
+        await this.#takeProfiles(account, chunk, observedAtMs);
       }
       return answer.isWhole === true;
     } catch (error) {
-      failed(error);
+      this.#parts.failed(error);
       return false;
+    }
+  }
+
+  /**
+   * @param {string} account
+   * @param {any[]} rows
+   * @param {number} observedAtMs
+   */
+  async #takeProfiles(account, rows, observedAtMs) {
+    const { database, failed, profiled } = this.#parts;
+    try {
+      // What is not on disk is not told to anybody (OT-85).
+      const pending = await recordProfiles(database, account, rows, observedAtMs);
+      if (pending > 0) profiled(account);
+    } catch (error) {
+      failed(error);
     }
   }
 }

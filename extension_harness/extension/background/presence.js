@@ -18,6 +18,7 @@ export class Presence {
    * @param {{want: (wanted: boolean) => void}} parts.connection
    * @param {{isAnyOpen: boolean}} parts.pages
    * @param {{hasWork: boolean}} parts.sync
+   * @param {{isUnfinished: (account: string) => Promise<boolean>}} parts.ledgers
    * @param {import("./connection.js").Clock} parts.clock
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {{setAlarm: () => Promise<unknown>, clearAlarm: () => Promise<unknown>}} parts.browser
@@ -72,7 +73,7 @@ export class Presence {
 
   /** Anything that waits for an ACK or for its anchor. */
   async #isUnfinished() {
-    const { database } = this.#parts;
+    const { database, ledgers } = this.#parts;
     for (const account of await knownAccounts(database)) {
       if ((await countCandidates(database, account, "pending_ack")) > 0) return true;
       for await (const page of checkpointsOf(database, account)) {
@@ -82,6 +83,7 @@ export class Presence {
         );
         if (isAnyOpen) return true;
       }
+      if (await ledgers.isUnfinished(account)) return true;
     }
     return false;
   }

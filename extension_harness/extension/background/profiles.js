@@ -22,14 +22,15 @@ const OF_THE_STORE = ["store_full", "store_blocked", "store_waiting", "store_new
  * @param {string} channelAccountId
  * @param {any[]} rows of a list, at most a few hundred, each with its `conversationId`
  * @param {number} observedAtMs when the page said it
- * @returns {Promise<void>}
+ * @returns {Promise<number>} how many of them Bright does not know yet
  * @throws {StoreError} `profiles_not_recorded`, or what the whole store suffers from
  */
 export async function recordProfiles(database, channelAccountId, rows, observedAtMs) {
   try {
     const observed = await observedIn(rows, channelAccountId, observedAtMs);
-    if (observed.length === 0) return;
-    await observeProfiles(database, channelAccountId, observed, observedAtMs);
+    if (observed.length === 0) return 0;
+    return (await observeProfiles(database, channelAccountId, observed, observedAtMs))
+      .pending;
   } catch (cause) {
     if (cause instanceof StoreError && OF_THE_STORE.includes(cause.code)) throw cause;
     const detail = cause instanceof Error ? cause.message : String(cause);

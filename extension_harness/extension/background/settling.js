@@ -19,6 +19,7 @@ export class Settling {
    * @param {import("./claims.js").Claims} parts.claims
    * @param {import("./pages.js").Pages} parts.pages
    * @param {import("./uplink.js").Uplink} parts.uplink
+   * @param {import("./ledger-uplink.js").LedgerUplink} parts.ledgers
    * @param {import("./sync.js").Sync} parts.sync
    * @param {Map<string, string>} parts.discoveries account by the request id of a discovery
    * @param {() => Stored} parts.stored
@@ -64,8 +65,7 @@ export class Settling {
 
   /** @param {Welcome} welcome */
   async #online(welcome) {
-    const { claims, connection, discoveries, faults, pages, sync, uplink } =
-      this.#parts;
+    const { claims, connection, discoveries, faults, pages } = this.#parts;
     const { accounts } = welcome;
     faults.welcomed(accounts);
     claims.reset();
@@ -75,9 +75,12 @@ export class Settling {
     for (const page of pages.all) this.registerPage(page);
     for (const account of accounts) await claims.discoverAll(account, discoveries);
     if (connection.welcome !== welcome) return;
+    const { ledgers, sync, uplink } = this.#parts;
     uplink.start();
     await claims.considerAll(accounts);
+    if (connection.welcome !== welcome) return;
     for (const account of accounts) sync.wake(account);
+    ledgers.start(); // after the messages, which wait for none of it (OT-87)
   }
 
   /**

@@ -13,6 +13,8 @@ import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
 import { FrameRouter } from "./frame-router.js";
+import { LedgerUplink } from "./ledger-uplink.js";
+import { profileLedger } from "./ledgers.js";
 import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
@@ -59,7 +61,10 @@ export class Background {
     events: {
       online: () => this.#guard(this.#settling.settle()),
       frame: (frame) => this.#guard(this.#router.take(frame)),
-      offline: () => this.#uplink.halt(),
+      offline: () => {
+        this.#uplink.halt();
+        this.#ledgers.halt();
+      },
       stopped: (stop) => this.#guard(this.#remember({ stop })),
       changed: () => this.#showBadge(),
     },
@@ -82,6 +87,15 @@ export class Background {
     },
     failed: (error) => this.#fault(describeError(error)),
   });
+  #ledgers = new LedgerUplink({
+    ledgers: [profileLedger(this.#database, CLOCK.now)],
+    connection: this.#connection,
+    clock: CLOCK,
+    random: Math.random,
+    settings: () => this.#stored.settings,
+    idle: () => this.#guard(this.#presence.settle()),
+    failed: (error) => this.#fault(describeError(error)),
+  });
   #claims = new Claims({
     database: this.#database,
     connection: this.#connection,
@@ -100,6 +114,7 @@ export class Background {
     registered: (page) => {
       this.#settling.registerPage(page);
       this.#sync.relist(page);
+      this.#ledgers.retry(page.channelAccountId);
       this.#guard(this.#presence.settle());
     },
   });
@@ -114,6 +129,7 @@ export class Background {
     settings: () => this.#stored.settings,
     listed: (account, conversations) =>
       this.#claims.discover(account, conversations, this.#discoveries),
+    profiled: (account) => this.#told("profiles", account),
     historyEnded: (account, conversation) =>
       this.#claims.consider(account, conversation),
     failed: (error) => this.#fault(describeError(error)),
@@ -131,6 +147,7 @@ export class Background {
     connection: this.#connection,
     pages: this.#pages,
     sync: this.#sync,
+    ledgers: this.#ledgers,
     clock: CLOCK,
     settings: () => this.#stored.settings,
     browser,
@@ -144,6 +161,7 @@ export class Background {
     claims: this.#claims,
     pages: this.#pages,
     uplink: this.#uplink,
+    ledgers: this.#ledgers,
     sync: this.#sync,
     discoveries: this.#discoveries,
     stored: () => this.#stored,
@@ -155,6 +173,7 @@ export class Background {
     claims: this.#claims,
     pages: this.#pages,
     uplink: this.#uplink,
+    ledgers: this.#ledgers,
     presence: this.#presence,
     discoveries: this.#discoveries,
     changed: () => this.#showBadge(),
@@ -271,6 +290,18 @@ export class Background {
       identity: this.#identity,
       timeoutMs: this.#stored.settings.openTimeoutMs,
     });
+  }
+
+  /**
+   * A page told something that one of the ledgers beside the messages keeps.
+   *
+   * @param {string} ledger
+   * @param {string} account
+   * @param {string} [conversation]
+   */
+  #told(ledger, account, conversation) {
+    this.#presence.busy();
+    this.#ledgers.observed(ledger, account, conversation);
   }
 
   /** @param {Partial<Stored>} values */

@@ -35,6 +35,7 @@ export class Sync {
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {(channelAccountId: string, conversations: ListedConversation[]) => Promise<void>} parts.listed
    *     told of each part of a list after it is stored
+   * @param {(channelAccountId: string) => void} parts.profiled
    * @param {(channelAccountId: string, conversationId: string) => Promise<void>} parts.historyEnded
    * @param {(error: unknown) => void} parts.failed
    * @param {import("./coverage.js").Coverage} parts.coverage

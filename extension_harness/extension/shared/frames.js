@@ -69,6 +69,8 @@ export const PROTOCOL_VERSION = 1;
  *   channelAccountId: string}} FactsAck
  */
 
+/** @typedef {ProfileAck | CardAck | FactsAck} LedgerAck */
+
 /**
  * @typedef {object} Anchor
  * @property {string} channelAccountId
@@ -97,7 +99,7 @@ export const PROTOCOL_VERSION = 1;
 /** @typedef {{type: "command", commandId: string, name: string}} Command */
 
 /**
- * @typedef {Welcome | ObservationAck | ProfileAck | CardAck | FactsAck | WsError
+ * @typedef {Welcome | ObservationAck | LedgerAck | WsError
  *   | {type: "heartbeat.ack", authorizationVersion: number}
  *   | {type: "page.registered", pageId: string}
  *   | ConversationKnown
@@ -271,24 +273,25 @@ export function wireMessage(candidate, message) {
 }
 
 /**
- * Takes messages, in order, as long as they fit into one frame.
+ * Takes entries, in order, as long as they fit into one frame.
  *
  * @template T
- * @param {{part: T, wire: object}[]} messages
- * @param {object} envelope the frame without its messages
+ * @param {{part: T, wire: object}[]} entries
+ * @param {object} envelope the frame without its entries
  * @param {number} maxFrameBytes
- * @returns {{frame: string, parts: T[], tooLarge: T | null}} `tooLarge`: the first message,
+ * @param {string} [list] the field that they go into
+ * @returns {{frame: string, parts: T[], tooLarge: T | null}} `tooLarge`: the first entry,
  *     when it alone does not fit
  */
-export function packBatch(messages, envelope, maxFrameBytes) {
+export function packBatch(entries, envelope, maxFrameBytes, list = "messages") {
   const encoder = new TextEncoder();
-  const head = JSON.stringify({ ...envelope, messages: [] }).slice(0, -2);
+  const head = JSON.stringify({ ...envelope, [list]: [] }).slice(0, -2);
   let bytes = encoder.encode(head).length + 2;
   /** @type {T[]} */
   const parts = [];
   /** @type {string[]} */
   const texts = [];
-  for (const { part, wire } of messages) {
+  for (const { part, wire } of entries) {
     const text = JSON.stringify(wire);
     const size = encoder.encode(text).length + 1;
     if (bytes + size > maxFrameBytes) {

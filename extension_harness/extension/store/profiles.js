@@ -157,19 +157,9 @@ export function listPendingProfiles(database, channelAccountId, { limit }) {
  * @param {number} nowMs
  * @returns {Promise<boolean>} false: it is not pending (any more)
  */
-export function confirmProfile(database, channelAccountId, named, nowMs) {
-  return settle(database, channelAccountId, named, (before, pending) => ({
-    ...before,
-    aliId: pending.aliId,
-    profile: pending.profile,
-    lastUploadedFingerprint: pending.fingerprint,
-    uploadedObservedAtMs: Math.max(
-      before.uploadedObservedAtMs ?? 0,
-      pending.observedAtMs,
-    ),
-    updatedAtMs: nowMs,
-    lastUploadedAtMs: nowMs,
-  }));
+export async function confirmProfile(database, channelAccountId, named, nowMs) {
+  const answer = { confirmed: [named], refused: [] };
+  return (await settleProfiles(database, channelAccountId, answer, nowMs)) === 1;
 }
 
 /**
@@ -181,35 +171,88 @@ export function confirmProfile(database, channelAccountId, named, nowMs) {
  * @param {number} nowMs
  * @returns {Promise<boolean>} false: it is not pending (any more)
  */
-export function dropProfile(database, channelAccountId, named, nowMs) {
-  return settle(database, channelAccountId, named, (before, { observedAtMs }) => ({
-    ...before,
-    rejectedObservedAtMs: Math.max(before.rejectedObservedAtMs ?? 0, observedAtMs),
-    updatedAtMs: nowMs,
-  }));
+export async function dropProfile(database, channelAccountId, named, nowMs) {
+  const answer = { confirmed: [], refused: [named] };
+  return (await settleProfiles(database, channelAccountId, answer, nowMs)) === 1;
 }
 
 /**
+ * Takes over what Bright says of many, each as if alone, in one transaction: when this
+ * returns, all of it is on disk.
+ *
  * @param {Database} database
  * @param {string} channelAccountId
- * @param {ProfileName} named
- * @param {(before: Omit<ProfileRecord, "pending">, pending: PendingProfile) => ProfileRecord} change
- *     the record without its pending one
- * @returns {Promise<boolean>}
+ * @param {{confirmed: ProfileName[], refused: ProfileName[]}} answer at most a few hundred
+ * @param {number} nowMs
+ * @returns {Promise<number>} how many of them counted
  */
-function settle(database, channelAccountId, named, change) {
-  const key = conversationKey(channelAccountId, named.conversationId);
+export function settleProfiles(database, channelAccountId, answer, nowMs) {
   return database.write([PROFILES], async (transaction) => {
     const store = transaction.objectStore(PROFILES);
-    /** @type {ProfileRecord | undefined} */
-    const record = await done(store.get(key));
-    if (record === undefined) return false;
-    const { pending, ...before } = record;
-    if (!hasPending(pending)) return false;
-    const isMeant =
-      pending.fingerprint === named.fingerprint &&
-      pending.observedAtMs === named.observedAtMs;
-    if (isMeant) store.put(change(before, pending));
-    return isMeant;
+    /**
+     * @param {ProfileName[]} names
+     * @param {Change} change
+     */
+    const all = async (names, change) => {
+      let settled = 0;
+      for (const named of names) {
+        if (await settle(store, channelAccountId, named, change)) settled += 1;
+      }
+      return settled;
+    };
+    const confirmed = await all(answer.confirmed, (before, pending) =>
+      uploaded(before, pending, nowMs),
+    );
+    const refused = await all(answer.refused, (before, { observedAtMs }) => ({
+      ...before,
+      rejectedObservedAtMs: Math.max(before.rejectedObservedAtMs ?? 0, observedAtMs),
+      updatedAtMs: nowMs,
+    }));
+    return confirmed + refused;
   });
+}
+
+/**
+ * @typedef {(before: Omit<ProfileRecord, "pending">, pending: PendingProfile) => ProfileRecord} Change
+ *     of a record without its pending one
+ */
+
+/**
+ * @param {Omit<ProfileRecord, "pending">} before
+ * @param {PendingProfile} pending
+ * @param {number} nowMs
+ * @returns {ProfileRecord}
+ */
+function uploaded(before, pending, nowMs) {
+  const { aliId, fingerprint, observedAtMs, profile } = pending;
+  return {
+    ...before,
+    aliId,
+    profile,
+    lastUploadedFingerprint: fingerprint,
+    uploadedObservedAtMs: Math.max(before.uploadedObservedAtMs ?? 0, observedAtMs),
+    updatedAtMs: nowMs,
+    lastUploadedAtMs: nowMs,
+  };
+}
+
+/**
+ * @param {IDBObjectStore} store
+ * @param {string} channelAccountId
+ * @param {ProfileName} named
+ * @param {Change} change
+ * @returns {Promise<boolean>}
+ */
+async function settle(store, channelAccountId, named, change) {
+  const key = conversationKey(channelAccountId, named.conversationId);
+  /** @type {ProfileRecord | undefined} */
+  const record = await done(store.get(key));
+  if (record === undefined) return false;
+  const { pending, ...before } = record;
+  if (!hasPending(pending)) return false;
+  const isMeant =
+    pending.fingerprint === named.fingerprint &&
+    pending.observedAtMs === named.observedAtMs;
+  if (isMeant) store.put(change(before, pending));
+  return isMeant;
 }
