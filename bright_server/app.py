@@ -16,7 +16,10 @@ from bright_server.authorization.embedded import EmbeddedAuthority
 from bright_server.authorization.gate import AuthorizingCommitter
 from bright_server.authorization.remote import asking
 from bright_server.clock import Clock, SystemClock
+from bright_server.commands import endpoint as commands
+from bright_server.commands.commander import ConnectedCommander
 from bright_server.commit.committer import Committer, GroupCommitter
+from bright_server.credentials import read_credential
 from bright_server.errors import ConfigurationError
 from bright_server.http_server import HttpServer
 from bright_server.ingest import endpoint
@@ -47,8 +50,13 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
         StoreInUse: another server serves this database.
         SchemaRefused: the file is not for this server.
         StoreUnavailable: the file cannot be opened, or not written.
-        ConfigurationError: the authority's credential or certificates are unusable.
+        ConfigurationError: a credential, or the authority's certificates, are unusable.
     """
+    operator = read_credential(
+        "BRIGHT_OPERATOR_CREDENTIAL",
+        settings.operator_credential,
+        settings.operator_credential_file,
+    )
     make_folder(settings.database)
     counted = metrics.Metrics()
     with lock.held(settings.database, settings.lock_patience_seconds) as descriptor:
@@ -60,6 +68,10 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
         ):
             bright, tasks = _compose(
                 store, committer, authority, counted, settings, clock
+            )
+            commander = _commanding(bright.hub, authority, counted, settings, clock)
+            bright.application.routes.append(
+                commands.route(commander, operator, settings, clock)
             )
             try:
                 yield bright
@@ -169,6 +181,23 @@ def _compose(
     for task in tasks:
         task.add_done_callback(_report_death)
     return Bright(application, hub), tasks
+
+
+def _commanding(
+    hub: Hub,
+    authority: Authority,
+    counted: metrics.Metrics,
+    settings: Settings,
+    clock: Clock,
+) -> ConnectedCommander:
+    commander = ConnectedCommander(hub, authority, settings, clock, counted)
+    hub.command_watch = commander
+    counted.watch(
+        "bright_commands_under_way",
+        "Commands that have no outcome yet",
+        lambda: commander.size,
+    )
+    return commander
 
 
 def _report_death(task: asyncio.Task[None]) -> None:

@@ -13,6 +13,8 @@ BrightError
 ├── CommitError                 what the committer lets its callers see (MS-31)
 │   ├── Overloaded              more is pending than the settings allow
 │   └── CommitterStopped        the server is going down
+├── TooManyCommands             more commands are under way than the settings allow
+├── CommandFailed               an order for a command that the server did not take
 └── ConfigurationError          a setting or an argument that cannot work
 
 Each error keeps its facts as fields and words itself: what was wrong, where, and what
@@ -143,6 +145,21 @@ class CommitterStopped(CommitError):
 
     def __init__(self) -> None:
         super().__init__("the server is stopping: connect again and send it again")
+
+
+class TooManyCommands(BrightError):
+    """As many commands as may be are under way; this one was not taken."""
+
+    def __init__(self, under_way: int) -> None:
+        self.under_way = under_way
+        super().__init__(
+            f"{under_way} commands are under way (BRIGHT_MAX_COMMANDS): nothing was"
+            " sent, try again when one of them is settled"
+        )
+
+
+class CommandFailed(BrightError):
+    """The server did not take an order for a command, or could not be asked."""
 
 
 class ConfigurationError(BrightError):

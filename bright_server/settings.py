@@ -20,8 +20,8 @@ Seconds = Annotated[float, Field(gt=0)]
 LogLevel = Annotated[str, Field(pattern="^(?i:debug|info|warning|error|critical)$")]
 
 
-def authority_url(text: str) -> str:
-    """Return the address of an authority, without a slash at its end.
+def service_url(text: str) -> str:
+    """Return the address of a service that is sent a credential; no slash at its end.
 
     Raises:
         ValueError: it is none, it holds a secret or could, or its answers could be
@@ -32,7 +32,7 @@ def authority_url(text: str) -> str:
     if any(sign in text for sign in "@?#"):
         raise ValueError(
             "no user, password, query or fragment belongs into the address: the"
-            " credential comes from BRIGHT_AUTHORITY_CREDENTIAL_FILE"
+            " credential comes from a file (BRIGHT_…_CREDENTIAL_FILE)"
         )
     try:
         parts = urlsplit(text)
@@ -54,7 +54,7 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost"
 
 
-AuthorityUrl = Annotated[str, AfterValidator(authority_url)]
+AuthorityUrl = Annotated[str, AfterValidator(service_url)]
 
 
 class Settings(BaseSettings):
@@ -88,6 +88,19 @@ class Settings(BaseSettings):
     max_authority_bindings: Count = 500
     """Bindings in one question."""
     max_authority_answer_bytes: Count = 1_048_576
+
+    # Commands to a page (docs/operate.md).
+    operator_credential: SecretStr | None = Field(default=None, exclude=True)
+    operator_credential_file: Path | None = None
+    """Holds what an operator sends as a bearer token; without one nobody commands."""
+    max_commands: Count = 256
+    """Commands under way, of all connections; one more is refused."""
+    max_connection_commands: Count = 8
+    max_command_seconds: Count = 120
+    """The longest time that may be given to a command."""
+    max_order_bytes: Count = 131_072
+    command_grace_seconds: Seconds = 2
+    """How long after its deadline an extension may still say what became of one."""
 
     # One frame, one batch, one message.
     max_frame_bytes: Count = 1_048_576

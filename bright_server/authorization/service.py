@@ -14,6 +14,7 @@ from typing import Final
 
 import httpcore
 
+from bright_server.credentials import read_credential
 from bright_server.errors import AuthorityUnavailable, ConfigurationError
 from bright_server.settings import Settings
 
@@ -134,30 +135,11 @@ def _trust(certificates: Path | None) -> ssl.SSLContext:
 
 
 def _credential_header(settings: Settings) -> list[tuple[bytes, bytes]]:
-    file, given = settings.authority_credential_file, settings.authority_credential
-    if file is not None and given is not None:
-        raise ConfigurationError(
-            "give BRIGHT_AUTHORITY_CREDENTIAL_FILE or BRIGHT_AUTHORITY_CREDENTIAL, not"
-            " both"
-        )
-    if file is not None:
-        name, credential = "BRIGHT_AUTHORITY_CREDENTIAL_FILE", _read(file)
-    elif given is not None:
-        name, credential = "BRIGHT_AUTHORITY_CREDENTIAL", given.get_secret_value()
-    else:
+    credential = read_credential(
+        "BRIGHT_AUTHORITY_CREDENTIAL",
+        settings.authority_credential,
+        settings.authority_credential_file,
+    )
+    if credential is None:
         return []
-    credential = credential.strip()
-    if not credential or not (credential.isascii() and credential.isprintable()):
-        raise ConfigurationError(f"{name} holds no credential: one line of plain ASCII")
     return [(b"authorization", b"Bearer " + credential.encode())]
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="ascii")
-    except OSError as error:
-        raise ConfigurationError(
-            f"BRIGHT_AUTHORITY_CREDENTIAL_FILE {file} cannot be read ({error.strerror})"
-        ) from error
-    except UnicodeDecodeError:  # it quotes the content: not even as a cause
-        return ""

@@ -23,17 +23,20 @@ from bright_server.commit.contract import Outcome
 from bright_server.errors import AuthorityUnavailable, BindingRefused, CommitError
 from bright_server.ingest.effects import (
     Announce,
+    Answered,
     Authenticate,
     CheckStanding,
     Close,
     Effect,
     Join,
+    Registered,
     Send,
     Submit,
 )
 from bright_server.ingest.session import ExtensionSession
 from bright_server.messages import Anchor, Grant
 from bright_server.settings import Settings
+from bright_server.wire.commands import Command, CommandResult
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +50,14 @@ class Company(Protocol):
 
     def announce(self, anchor: Anchor, by: Connection) -> None:
         """Tell the account's other connections of a moved anchor."""
+        ...
+
+    def registered(self, connection: Connection, account: str) -> None:
+        """Note that a page of the account is open behind a connection."""
+        ...
+
+    def answered(self, connection: Connection, result: CommandResult) -> None:
+        """Tell whoever asked for a command what became of it."""
         ...
 
 
@@ -110,6 +121,22 @@ class Connection:
         if self._receiver is not None:
             self._receiver.cancel()
 
+    @property
+    def channel_id(self) -> str:
+        """See `Channel.channel_id`."""
+        return self.session.connection_id
+
+    @property
+    def grant(self) -> Grant | None:
+        """See `Channel.grant`."""
+        return None if self._draining else self.session.grant
+
+    def command(self, command: Command) -> bool:
+        """See `Channel.command`."""
+        effects = [] if self._draining else self.session.command(command)
+        self.perform(effects)
+        return bool(effects)
+
     def perform(self, effects: Iterable[Effect]) -> list[Authenticate | CheckStanding]:
         """Carry out effects; return the questions, which have to be waited for."""
         questions: list[Authenticate | CheckStanding] = []
@@ -124,6 +151,10 @@ class Connection:
                 self._company.join(self, effect.device_id, effect.grant)
             elif isinstance(effect, Announce):
                 self._company.announce(effect.anchor, self)
+            elif isinstance(effect, Registered):
+                self._company.registered(self, effect.channel_account_id)
+            elif isinstance(effect, Answered):
+                self._company.answered(self, effect.result)
             else:
                 questions.append(effect)
         return questions

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from bright_server.commit.contract import Work
 from bright_server.messages import Anchor, Grant
+from bright_server.wire.commands import CommandResult
 from bright_server.wire.requests import Heartbeat, PageRegister
 
 
@@ -83,6 +84,28 @@ class Announce:
     anchor: Anchor
 
 
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A page of the account is open behind this connection."""
+
+    channel_account_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Tell whoever asked for a command what the extension says of it."""
+
+    result: CommandResult
+
+
 Effect: TypeAlias = (
-    Send | Close | Authenticate | Join | CheckStanding | Submit | Announce
+    Send
+    | Close
+    | Authenticate
+    | Join
+    | CheckStanding
+    | Submit
+    | Announce
+    | Registered
+    | Answered
 )

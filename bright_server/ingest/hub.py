@@ -10,23 +10,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from typing import Literal
 
 from starlette.websockets import WebSocket
 
 from bright_server.authorization.contract import Authority, Standing
 from bright_server.clock import Clock
+from bright_server.commands.contract import CommandWatch
 from bright_server.commit.committer import Committer
 from bright_server.errors import AuthorityUnavailable
 from bright_server.ingest.connection import Connection
 from bright_server.ingest.session import ExtensionSession
 from bright_server.messages import Anchor, Grant
 from bright_server.settings import Settings
+from bright_server.wire.commands import CommandResult
 
 logger = logging.getLogger(__name__)
 
 
 class Hub:
-    """The company of connections; see `Company`."""
+    """The company of connections; see `Company`, and `Crew` for commands."""
 
     def __init__(
         self,
@@ -43,7 +46,10 @@ class Hub:
         self._clock = clock
         self._connections: set[Connection] = set()
         self._of_device: dict[tuple[str, str], Connection] = {}
+        self._page_holders: dict[str, list[Connection]] = {}
         self._draining = False
+        self.command_watch: CommandWatch | None = None
+        """Who hears what connections say of commands; set once, by the root."""
 
     @property
     def size(self) -> int:
@@ -75,6 +81,9 @@ class Hub:
             for key, other in list(self._of_device.items()):
                 if other is connection:
                     del self._of_device[key]
+            self._forget_pages(connection)
+            if self.command_watch is not None:
+                self.command_watch.lost(connection.channel_id)
 
     def join(self, connection: Connection, device_id: str, grant: Grant) -> None:
         """See `Company.join`."""
@@ -91,6 +100,41 @@ class Hub:
             grant = other.session.grant
             if other is not by and grant is not None and account in grant.accounts:
                 other.perform(other.session.anchor_moved(anchor))
+
+    def registered(self, connection: Connection, account: str) -> None:
+        """See `Company.registered`."""
+        holders = self._page_holders.setdefault(account, [])
+        if connection in holders:
+            holders.remove(connection)
+        holders.append(connection)
+
+    def answered(self, connection: Connection, result: CommandResult) -> None:
+        """See `Company.answered`."""
+        if self.command_watch is not None:
+            self.command_watch.answered(connection.channel_id, result)
+
+    def channel_for(
+        self, account: str
+    ) -> Connection | Literal["no_connection", "no_page", "server_stopping"]:
+        """See `Crew.channel_for`."""
+        if self._draining:
+            return "server_stopping"
+        for connection in reversed(self._page_holders.get(account, [])):
+            grant = connection.grant
+            is_held = grant is not None and account in grant.accounts
+            if is_held and connection.session.pages.has(account):
+                return connection
+        grants = [each.grant for each in self._connections]
+        if any(grant is not None and account in grant.accounts for grant in grants):
+            return "no_page"
+        return "no_connection"
+
+    def _forget_pages(self, connection: Connection) -> None:
+        for account, holders in list(self._page_holders.items()):
+            if connection in holders:
+                holders.remove(connection)
+            if not holders:
+                del self._page_holders[account]
 
     async def tick_forever(self) -> None:
         """Let the tick pass at its interval, until cancelled."""

@@ -25,6 +25,7 @@ from bright_server.settings import Settings
 from bright_server.wire import answers
 from bright_server.wire.batches import Result, ack_text
 from bright_server.wire.codec import encode, encode_known
+from bright_server.wire.commands import RouteReason
 from bright_server.wire.requests import (
     ConversationDiscovered,
     HistoryProgress,
@@ -122,6 +123,12 @@ def error_answer(error: FrameRefused) -> Send:
     return _error(error.code, error.message, error.request_id, path=error.path)
 
 
+def route_refusal(request_id: str, reason: RouteReason) -> Send:
+    """Say that a route names no exact conversation, and why (OT-65)."""
+    message = "a route that names a conversation names exactly one, by one cid"
+    return _error("route_not_exact", message, request_id, path="route", reason=reason)
+
+
 def refusal(
     code: str, message: str, path: str | None, request_id: str | None
 ) -> list[Effect]:
@@ -191,6 +198,7 @@ def _error(
     path: str | None = None,
     account: str | None = None,
     conversation: str | None = None,
+    reason: RouteReason | None = None,
 ) -> Send:
     frame = answers.WsError.model_validate(
         {
@@ -201,6 +209,7 @@ def _error(
             "retryable": code in answers.RETRYABLE_CODES,
             "channel_account_id": account,
             "conversation_id": conversation,
+            "reason": reason,
         }
     )
     return Send(encode(frame))

@@ -9,7 +9,6 @@ States: waiting for `hello` → asking the authority → open → closed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 
 from bright_server.authorization.contract import Standing
@@ -17,20 +16,24 @@ from bright_server.commit.contract import Denied, Outcome
 from bright_server.errors import BrightError, FrameRefused, Overloaded
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import (
+    Answered,
     Authenticate,
     CheckStanding,
     Close,
     CloseCode,
     Effect,
     Join,
+    Registered,
     Send,
 )
 from bright_server.ingest.intake import Intake
 from bright_server.ingest.outcomes import answers_to
+from bright_server.ingest.pages import RegisteredPages
 from bright_server.ingest.replies import (
     error_answer,
     failure_answer,
     refusal,
+    route_refusal,
     welcome_answer,
 )
 from bright_server.messages import (
@@ -46,12 +49,14 @@ from bright_server.wire.codec import (
     decode_request,
     encode,
 )
+from bright_server.wire.commands import Command, CommandResult
 from bright_server.wire.ledger_codec import LedgerFrame
 from bright_server.wire.requests import (
     Heartbeat,
     Hello,
     PageRegister,
 )
+from bright_server.wire.routes import claim_fault
 
 PROTOCOL_VERSION = 1
 SUBPROTOCOL = "bright.extension.v1"
@@ -77,14 +82,19 @@ class ExtensionSession:
         self._state = _State.AWAITING_HELLO
         self._hello: Hello | None = None
         self._grant: Grant | None = None
-        self._pages: dict[str, str] = {}
+        self._pages = RegisteredPages(settings.max_registered_pages)
         self._intake = Intake(settings)
 
     # What the endpoint may want to know.
 
     @property
-    def pages(self) -> Mapping[str, str]:
-        """Return the route of each registered page, those told of last at the end."""
+    def connection_id(self) -> str:
+        """Return the name of this connection."""
+        return self._connection_id
+
+    @property
+    def pages(self) -> RegisteredPages:
+        """Return the registered pages."""
         return self._pages
 
     @property
@@ -190,6 +200,12 @@ class ExtensionSession:
             return []
         return [Send(encode(frame)) for frame in snapshots([anchor])]
 
+    def command(self, command: Command) -> list[Effect]:
+        """Learn that somebody asks the page for something; nothing when not open."""
+        if self._state is not _State.OPEN:
+            return []
+        return [Send(encode(command))]
+
     def gone(self) -> None:
         """Learn that there is no connection any more."""
         self._state = _State.CLOSED
@@ -232,6 +248,8 @@ class ExtensionSession:
             )
         if isinstance(frame, Heartbeat):
             return self._take_heartbeat(frame)
+        if isinstance(frame, CommandResult):
+            return [Answered(frame)]
         envelope = (
             frame.envelope
             if isinstance(frame, WholeBatch | PartialBatch | LedgerFrame)
@@ -256,16 +274,14 @@ class ExtensionSession:
         return [CheckStanding(grant, frame)]
 
     def _register(self, frame: PageRegister) -> list[Effect]:
-        # No frame says that a page is closed, and each reload makes a new one: the one
-        # that has been told of least lately goes.
-        self._pages.pop(frame.page_id, None)
-        while len(self._pages) >= self._settings.max_registered_pages:
-            del self._pages[next(iter(self._pages))]
-        self._pages[frame.page_id] = frame.route
+        if (fault := claim_fault(frame.route)) is not None:
+            return [route_refusal(frame.request_id, fault)]
+        self._pages.register(frame)
         registered = answers.PageRegistered(
             request_id=frame.request_id, page_id=frame.page_id
         )
-        return [Send(encode(registered))]
+        told = Send(encode(registered))
+        return [Registered(frame.channel_account_id), told]
 
     # What several of the above need.
 

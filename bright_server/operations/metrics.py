@@ -35,7 +35,7 @@ _MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 class Metrics:
     """The server's metrics, in a registry of their own.
 
-    A `CommitWatch` and an `AuthorityWatch`.
+    A `CommitWatch`, an `AuthorityWatch` and `CommandCounts`.
     """
 
     def __init__(self) -> None:
@@ -79,6 +79,17 @@ class Metrics:
             ["fault"],
             registry=self.registry,
         )
+        self._commands = Counter(
+            "bright_commands",
+            "Commands to pages that were settled, by outcome",
+            ["name", "outcome"],
+            registry=self.registry,
+        )
+        self._ignored = Counter(
+            "bright_command_results_ignored",
+            "Results that nobody waited for: late, doubled or of another connection",
+            registry=self.registry,
+        )
         self._size = Histogram(
             "bright_group_messages",
             "Messages in one group commit",
@@ -95,6 +106,14 @@ class Metrics:
         self._authority.labels(question).observe(seconds)
         if fault is not None:
             self._authority_faults.labels(fault).inc()
+
+    def command_settled(self, name: str, outcome: str) -> None:
+        """See `CommandCounts.command_settled`."""
+        self._commands.labels(name, outcome).inc()
+
+    def result_ignored(self) -> None:
+        """See `CommandCounts.result_ignored`."""
+        self._ignored.inc()
 
     def group_committed(self, report: GroupReport) -> None:
         """See `CommitWatch.group_committed`."""

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from bright_server.messages import RefusalCode
+from bright_server.wire.commands import Command, RouteReason
 from bright_server.wire.scalars import Frame
 
 ErrorCode = Literal[
@@ -216,6 +217,8 @@ class WsError(Answer):
     message: str
     path: str | None = None
     retryable: bool
+    # Which route reason, where the code is `route_not_exact` (OT-65).
+    reason: RouteReason | None = None
     channel_account_id: str | None = None
     conversation_id: str | None = None
 
@@ -230,6 +233,7 @@ ExtensionAnswer = Annotated[
     | CardRenderedAck
     | BuyerFactsAck
     | AnchorSnapshot
+    | Command
     | BindingRevoked
     | Keepalive
     | WsError,

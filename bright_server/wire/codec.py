@@ -23,6 +23,7 @@ from bright_server.wire.batches import (
     message_of,
     read_whole_batch,
 )
+from bright_server.wire.commands import CommandResult
 from bright_server.wire.ledger_codec import (
     LEDGER_ENVELOPES,
     LedgerFrame,
@@ -49,6 +50,7 @@ _MODELS: Final[dict[str, type[Frame]]] = {
     "conversation.discovered": requests.ConversationDiscovered,
     "history.progress": requests.HistoryProgress,
     "sync.complete": requests.SyncComplete,
+    "command.result": CommandResult,
 }
 
 # What pydantic adds to the path of a field that may be of several types.
@@ -90,6 +92,7 @@ Request: TypeAlias = (
     | requests.ConversationDiscovered
     | requests.HistoryProgress
     | requests.SyncComplete
+    | CommandResult
     | WholeBatch
     | PartialBatch
     | LedgerFrame

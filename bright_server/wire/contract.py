@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from bright_server.messages import RefusalCode
 from bright_server.wire.answers import ErrorCode, ExtensionAnswer, RevokedReason
+from bright_server.wire.commands import CommandReason, RouteReason
 from bright_server.wire.requests import ExtensionRequest
 
 Format = Literal["json-schema", "asyncapi"]
@@ -65,6 +66,8 @@ def json_schema() -> dict[str, object]:
         "x-error-codes": list(get_args(ErrorCode)),
         "x-rejected-codes": list(get_args(RefusalCode)),
         "x-revoked-reasons": list(get_args(RevokedReason)),
+        "x-command-reasons": list(get_args(CommandReason)),
+        "x-route-reasons": list(get_args(RouteReason)),
     }
 
 

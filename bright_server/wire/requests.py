@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
+from bright_server.wire.commands import CommandResult
 from bright_server.wire.ledgers import (
     BuyerFactsObserved,
     CardRenderedObserved,
@@ -74,7 +75,10 @@ class Heartbeat(Frame):
 
 
 class PageRegister(Frame):
-    """Makes a page of the browser known to this connection (OT-63)."""
+    """Makes a page of the browser known to this connection (OT-63).
+
+    `route` is the page's own; it names a conversation by `cid` (OT-65, `routes`).
+    """
 
     type: Literal["page.register"]
     request_id: RequestId
@@ -157,6 +161,7 @@ ExtensionRequest = Annotated[
     | SyncComplete
     | ContactProfileObserved
     | CardRenderedObserved
-    | BuyerFactsObserved,
+    | BuyerFactsObserved
+    | CommandResult,
     Field(discriminator="type"),
 ]

@@ -176,3 +176,10 @@ def buyer_facts(number: int, request_id: str = "facts", **changes: object) -> Fr
         "fingerprint": f"fingerprint {number}",
         **changes,
     }
+
+
+def command_result(
+    command_id: str, outcome: str = "done", reason: str | None = None
+) -> Frame:
+    told = {"type": "command.result", "commandId": command_id, "outcome": outcome}
+    return told if reason is None else {**told, "reason": reason}

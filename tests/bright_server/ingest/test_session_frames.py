@@ -19,6 +19,7 @@ from bright_server.ingest.effects import (
     Announce,
     CheckStanding,
     CloseCode,
+    Registered,
 )
 from bright_server.ingest.session import ExtensionSession
 from bright_server.messages import (
@@ -119,8 +120,9 @@ class TestConversations:
         for number in (*range(64), 0, 64):
             (check,) = receive(opened, register_page(f"page-{number}"))
             assert isinstance(check, CheckStanding)
-            answer = opened.standing_known(check.asked_by, Standing.VALID, NOW_MS)
-            assert only_sent(answer)["type"] == "page.registered"
+            told, answer = opened.standing_known(check.asked_by, Standing.VALID, NOW_MS)
+            assert told == Registered(ACCOUNT)
+            assert only_sent([answer])["type"] == "page.registered"
 
         kept = [f"page-{number}" for number in (*range(2, 64), 0, 64)]
         assert list(opened.pages) == kept

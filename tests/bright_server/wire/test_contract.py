@@ -32,6 +32,8 @@ def test_every_frame_and_code_of_the_contract_is_in_the_protocol_page() -> None:
         *schema["x-error-codes"],
         *schema["x-rejected-codes"],
         *schema["x-revoked-reasons"],
+        *schema["x-command-reasons"],
+        *schema["x-route-reasons"],
     }
 
     assert {word for word in words if f"`{word}" not in PROTOCOL} == set()

@@ -1,0 +1,1 @@
+"""Commands from Bright to a page: asked, sent on one connection, settled once."""

@@ -1,0 +1,95 @@
+"""Asks a running server for a command, over HTTP.
+
+No proxy of the environment is used and no redirect followed, so the credential goes to
+the one address that was given.
+"""
+
+from __future__ import annotations
+
+import http.client
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bright_server.errors import CommandFailed
+from bright_server.wire.orders import order_text
+from bright_server.wire.text import parse_json
+
+_PATH = "/v1/commands"
+_PATIENCE_SECONDS = 15.0
+"""Beyond the command's own time: the server's grace and the way there and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a server said of a command; `command_id` is None where it said nothing."""
+
+    command_id: str | None
+    outcome: str
+    reason: str | None
+
+
+def order(
+    address: str,
+    credential: str,
+    name: str,
+    arguments: dict[str, object],
+    timeout_ms: int,
+) -> Told:
+    """Have a command carried out; wait for its outcome.
+
+    A connection that breaks after the order was sent leaves it open what became of it:
+    `delivery_unknown` for a message, else `failed`, with reason `connection_lost`.
+
+    Raises:
+        CommandFailed: the server cannot be reached, or has refused the order.
+    """
+    body = order_text(name, arguments, timeout_ms).encode()
+    headers = {
+        "Authorization": f"Bearer {credential}",
+        "Content-Type": "application/json",
+    }
+    connection = _connection(address, timeout_ms / 1000 + _PATIENCE_SECONDS)
+    try:
+        try:
+            connection.connect()
+        except OSError as error:
+            raise CommandFailed(
+                f"{address} cannot be reached ({error.strerror or error}): nothing was"
+                " sent; is `bright serve` running there?"
+            ) from error
+        try:
+            path = urlsplit(address).path + _PATH
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            status, text = answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            is_message = name == "message.send"
+            outcome = "delivery_unknown" if is_message else "failed"
+            return Told(None, outcome, "connection_lost")
+    finally:
+        connection.close()
+    return _told(status, text)
+
+
+def _connection(address: str, seconds: float) -> http.client.HTTPConnection:
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(host, parts.port, timeout=seconds)
+    return http.client.HTTPConnection(host, parts.port, timeout=seconds)
+
+
+def _told(status: int, text: bytes) -> Told:
+    try:
+        said = parse_json(text.decode())
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        raise CommandFailed(f"the server answered {status}, and not as Bright does")
+    if status != 200:
+        where = f" (at {said['path']})" if "path" in said else ""
+        raise CommandFailed(
+            f"the server refused the order: {said.get('code')}:"
+            f" {said.get('detail')}{where}"
+        )
+    return Told(said.get("commandId"), str(said.get("outcome")), said.get("reason"))
