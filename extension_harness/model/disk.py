@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from extension_harness.model.errors import StoreError
+from extension_harness.model.steps import Value
 from migrations.onetalk import StoreNewerError, UpgradeFailedError, open_store
 from storage_schema import Connection, DomError, Factory
 from storage_schema.onetalk import OneTalkStoreError
-
-from extension_harness.model.errors import StoreError
 
 Closed = Callable[[str], object]
 """Told why a connection was closed under its worker: `newer`, `deleted`, …"""
@@ -64,7 +64,7 @@ class Disk:
             self._connection = self._open()
         return self._connection
 
-    def run(self, call: Callable[[Connection], Any]) -> Any:
+    def run(self, call: Callable[[Connection], Any]) -> Value:
         """One verb on the present worker's connection.
 
         Raises:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Json: TypeAlias = dict[str, Any]
 """A JSON object as the wire, the page and the store have it."""
 
+Value: TypeAlias = Any
+"""A JSON value of whatever kind."""
+
 
 @dataclass(frozen=True)
 class Transact:

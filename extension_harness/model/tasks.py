@@ -28,6 +28,7 @@ from extension_harness.model.steps import (
     Pause,
     Step,
     Transact,
+    Value,
 )
 
 READY = (Transact, OpenStore, Local, Digest)
@@ -41,7 +42,7 @@ class Task:
         self.name = name
         self.step: Step | None = None
         self.is_over = False
-        self.result: Any = None
+        self.result: Value = None
         self.error: Exception | None = None
         self.behaviour = behaviour
 
@@ -134,7 +135,7 @@ class Life:
         del self._ready[task]
         try:
             result = self._perform(task.step)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised into the task
             self._continue(task, None, error)
         else:
             self._continue(task, result, None)
@@ -149,7 +150,7 @@ class Life:
         error = _fault_in(response)
         self._continue(task, None if error else response, error)
 
-    def _perform(self, step: Step | None) -> Any:
+    def _perform(self, step: Step | None) -> Value:
         match step:
             case Transact(call=call):
                 self._be_open()
@@ -171,7 +172,7 @@ class Life:
             raise
         self.opened()
 
-    def _continue(self, task: Task, result: Any, error: Exception | None) -> None:
+    def _continue(self, task: Task, result: Value, error: Exception | None) -> None:
         try:
             if error is not None:
                 task.step = task.behaviour.throw(error)
@@ -179,12 +180,12 @@ class Life:
                 task.step = task.behaviour.send(result)
         except StopIteration as end:
             self._over(task, end.value, None)
-        except Exception as raised:  # kept: who joins the task looks
+        except Exception as raised:  # noqa: BLE001 - kept: who joins the task looks
             self._over(task, None, raised)
         else:
             self._wait(task)
 
-    def _over(self, task: Task, result: Any, error: Exception | None) -> None:
+    def _over(self, task: Task, result: Value, error: Exception | None) -> None:
         task.step, task.is_over = None, True
         task.result, task.error = result, error
         waiting = [each for each in self._joins if _is_joined(each)]

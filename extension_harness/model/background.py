@@ -1,0 +1,278 @@
+"""The composition of the service worker (background/start.js).
+
+Makes the parts and joins their events. Everything waits for one `ready`; nothing here
+remembers what matters, the disk does (OT-70).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from extension_harness.model import events
+from extension_harness.model.claims import ClaimEvents, Claims
+from extension_harness.model.configuration import (
+    CONFIGURED,
+    Stored,
+    read_configuration,
+    write_local,
+)
+from extension_harness.model.connection import Connection, ConnectionEvents
+from extension_harness.model.coverage import Coverage
+from extension_harness.model.effects import Reply
+from extension_harness.model.errors import Fault, ModelMisuseError, describe
+from extension_harness.model.faults import Faults
+from extension_harness.model.frame_router import FrameRouter, RouterParts
+from extension_harness.model.page_messages import PageMessages
+from extension_harness.model.pages import Page, Pages
+from extension_harness.model.presence import Presence, set_alarm
+from extension_harness.model.recorder import Recorder
+from extension_harness.model.settings import Settings
+from extension_harness.model.settling import Settling, SettlingParts
+from extension_harness.model.steps import Behaviour, Join, Json, Local, OpenStore
+from extension_harness.model.sync import Sync, SyncParts
+from extension_harness.model.tasks import Life
+from extension_harness.model.uplink import Uplink
+from extension_harness.model.walks import needs_walk
+
+
+class Background:
+    """The parts of one worker, made at its start."""
+
+    def __init__(self, life: Life, boot_id: str) -> None:
+        self._life = life
+        self.boot_id = boot_id
+        self._started_at_ms = life.now()
+        self._stored: Stored | None = None
+        self.faults = Faults(life.now)
+        life.opened = self._store_opened
+        life.not_opened = self._store_not_opened
+        life.disk.begin_life(self._store_closed)
+        discoveries: dict[str, str] = {}
+        self.connection = Connection(
+            life, boot_id, lambda: self.stored, self._connection_events()
+        )
+        self.recorder = Recorder(life, self._recorded)
+        self.uplink = Uplink(
+            life, self.connection, self._settings, self._applied, self._failed
+        )
+        self.claims = Claims(
+            life, self.connection, self._settings, self._claim_events()
+        )
+        self.pages = Pages(life, self._registered)
+        self.coverage = Coverage()
+        self.sync = Sync(self._sync_parts(discoveries))
+        self.page_messages = PageMessages(
+            self.coverage, self.pages, self.recorder, self.sync, self._failed
+        )
+        self.presence = Presence(
+            life, self.connection, self.pages, self.sync, self._settings, self._guard
+        )
+        self.settling = Settling(self._settling_parts(discoveries))
+        self.router = FrameRouter(self._router_parts(discoveries))
+        self._ready = life.spawn("ready", self._begin())
+
+    @property
+    def stored(self) -> Stored:
+        """The configuration; there is one once the worker is ready."""
+        if self._stored is None:
+            msg = "The worker is not ready: it has read no configuration yet."
+            raise ModelMisuseError(msg)
+        return self._stored
+
+    def happens(self, event: events.Event) -> None:
+        """Something reaches the worker."""
+        match event:
+            case events.Started() | events.Alarm():
+                self._guard("alarm", self._alarm())
+            case events.LocalChanged(keys):
+                if any(key in CONFIGURED for key in keys):
+                    self._guard("configured", self._configured())
+            case events.PageHello():
+                self._answer(event.reply, lambda: self.page_messages.hello(event))
+            case events.PageObserved():
+                self._answer(event.reply, lambda: self.page_messages.observed(event))
+            case events.ReconnectAsked():
+                self._answer(event.reply, self._reconnect)
+            case events.SocketOpened(socket):
+                self.connection.opened(socket)
+            case events.FrameReceived(socket, frame):
+                self.connection.received(socket, frame)
+            case events.SocketClosing(socket):
+                self.connection.closing(socket)
+            case events.SocketClosed(socket, code, reason):
+                self.connection.closed(socket, code, reason)
+
+    def _begin(self) -> Behaviour[None]:
+        self._stored = yield from read_configuration(self._life.random)
+        self.connection.reconfigure(self.stored.stop)
+        session = {"bootId": self.boot_id, "startedAtMs": self._started_at_ms}
+        yield Local("storage.session.set", lambda disk: disk.session.update(session))
+        yield from set_alarm(self._life)  # taken back when there is no work
+        self._guard("look around", self._look_around())
+
+    def _when_ready(self) -> Behaviour[None]:
+        if not self._ready.is_over:
+            yield Join((self._ready,))
+        if self._ready.error is not None:
+            raise self._ready.error
+
+    def _look_around(self) -> Behaviour[None]:
+        """Finds the pages that are open, and whether there is work."""
+        yield OpenStore()
+        yield from self.pages.look(self._settings().pageTimeoutMs)
+        yield from self.presence.settle()
+
+    def _alarm(self) -> Behaviour[None]:
+        """Whatever died with a timer or another worker goes on here."""
+        yield from self._when_ready()
+        yield from self._look_around()
+        self.connection.poke()
+        yield from self.settling.settle()
+        self.uplink.wake()
+        yield from self.claims.consider_all(self.connection.accounts)
+        for page in self.pages.all:
+            self.sync.wake(page.account)
+
+    def _configured(self) -> Behaviour[None]:
+        yield from self._when_ready()
+        before = self.stored
+        self._stored = yield from read_configuration(self._life.random)
+        now = self.stored
+        is_same_server = now.serverUrl == before.serverUrl
+        if is_same_server and now.bindingToken == before.bindingToken:
+            return
+        self.faults.reconfigured()
+        yield from self._remember({"stop": None})
+        self.connection.reconfigure(None)
+        yield from self.presence.settle()
+
+    def _reconnect(self) -> Behaviour[Json]:
+        yield from self._remember({"stop": None})
+        self.connection.reconfigure(None)
+        yield from self.presence.settle()
+        return {}
+
+    def _answer(self, reply: int, behaviour: Callable[[], Behaviour[Json]]) -> None:
+        def answered() -> Behaviour[None]:
+            try:
+                yield from self._when_ready()
+                answer = yield from behaviour()
+            except Exception as error:  # noqa: BLE001 - the sender is told, whatever it is
+                answer = {"error": str(error)}
+            self._life.do(Reply(reply, answer))
+
+        self._life.spawn(f"message {reply}", answered())
+
+    def _remember(self, values: Json) -> Behaviour[None]:
+        for name, value in values.items():
+            setattr(self.stored, name, value)
+        yield from write_local(values)
+
+    def _settings(self) -> Settings:
+        return self.stored.settings
+
+    def _failed(self, error: Exception) -> None:
+        self.faults.add(describe(error))
+
+    def _guard(self, name: str, behaviour: Behaviour[Any]) -> None:
+        """Work whose failure has nobody else to be told to."""
+        self._life.spawn(name, behaviour, failed=self._failed)
+
+    def _connection_events(self) -> ConnectionEvents:
+        return ConnectionEvents(
+            online=lambda: self._guard("settle welcome", self.settling.settle()),
+            frame=lambda frame: self._guard(
+                f"frame {frame['type']}", self.router.take(frame)
+            ),
+            offline=lambda: self.uplink.halt(),  # noqa: PLW0108 - made later
+            stopped=lambda stop: self._guard(
+                "remember stop", self._remember({"stop": stop})
+            ),
+        )
+
+    def _recorded(self, recorded: Json) -> None:
+        if recorded["added"] > 0:
+            self.presence.busy()
+            self.uplink.wake()
+
+    def _applied(self, applied: Json) -> None:
+        checkpoint = applied["checkpoint"]
+        if applied["pending"] > 0 or not checkpoint:
+            return
+        if checkpoint["historyComplete"]:
+            scope = checkpoint["channelAccountId"], checkpoint["conversationId"]
+            self._guard("consider", self.claims.consider(*scope))
+
+    def _claim_events(self) -> ClaimEvents:
+        return ClaimEvents(
+            reoffered=lambda _account: self.uplink.wake(),
+            behind=lambda account: self.sync.wake(account),  # noqa: PLW0108 - made later
+            completed=self._completed,
+        )
+
+    def _completed(self, checkpoint: Json) -> None:
+        if needs_walk(checkpoint):
+            self.sync.wake(checkpoint["channelAccountId"])
+        self._guard("settle", self.presence.settle())
+
+    def _registered(self, page: Page) -> None:
+        self.settling.register_page(page)
+        self.sync.relist(page)
+        self._guard("settle", self.presence.settle())
+
+    def _sync_parts(self, discoveries: dict[str, str]) -> SyncParts:
+        def listed(account: str, conversations: Sequence[Json]) -> None:
+            self.claims.discover(account, conversations, discoveries)
+
+        return SyncParts(
+            life=self._life,
+            connection=self.connection,
+            coverage=self.coverage,
+            pages=self.pages,
+            recorder=self.recorder,
+            settings=self._settings,
+            listed=listed,
+            history_ended=self.claims.consider,
+            failed=self._failed,
+        )
+
+    def _settling_parts(self, discoveries: dict[str, str]) -> SettlingParts:
+        return SettlingParts(
+            connection=self.connection,
+            faults=self.faults,
+            claims=self.claims,
+            pages=self.pages,
+            uplink=self.uplink,
+            sync=self.sync,
+            discoveries=discoveries,
+            stored=lambda: self.stored,
+            remember=self._remember,
+        )
+
+    def _router_parts(self, discoveries: dict[str, str]) -> RouterParts:
+        return RouterParts(
+            connection=self.connection,
+            faults=self.faults,
+            claims=self.claims,
+            pages=self.pages,
+            uplink=self.uplink,
+            presence=self.presence,
+            discoveries=discoveries,
+        )
+
+    def _store_opened(self) -> None:
+        if self.faults.release():
+            self.happens(events.Alarm())
+
+    def _store_not_opened(self, error: Exception) -> None:
+        self.faults.hold(describe(error))
+
+    def _store_closed(self, why: str) -> None:
+        """What was closed may have been cleared: only the pages know what was in it."""
+        if why != "newer":
+            for page in self.pages.all:
+                self.sync.relist(page)
+        if why == "terminated":
+            words = "The browser closed the message store; it is opened when needed."
+            self.faults.add(Fault("store_terminated", words))

@@ -1,0 +1,71 @@
+"""What pages tell the worker by themselves (background/page-messages.js)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from extension_harness.model.coverage import Coverage, note_lost
+from extension_harness.model.errors import describe
+from extension_harness.model.events import PageHello, PageObserved
+from extension_harness.model.pages import Page, Pages
+from extension_harness.model.recorder import Observed, Recorder
+from extension_harness.model.steps import Behaviour, Json
+from extension_harness.model.sync import Sync
+from extension_harness.model.walks import needs_walk
+
+
+class PageMessages:
+    """Who they are, what they lost, what they saw."""
+
+    def __init__(
+        self,
+        coverage: Coverage,
+        pages: Pages,
+        recorder: Recorder,
+        sync: Sync,
+        failed: Callable[[Exception], object],
+    ) -> None:
+        self._coverage = coverage
+        self._pages = pages
+        self._recorder = recorder
+        self._sync = sync
+        self._failed = failed
+
+    def hello(self, told: PageHello) -> Behaviour[Json]:
+        """A page says who it is; `known` False: it has to be told again."""
+        try:
+            yield from note_lost(told.body.get("lost"))
+        except Exception as error:  # noqa: BLE001 - as the extension does
+            return {"known": False, "error": self._fault(error)}
+        account, route = told.body.get("channelAccountId"), told.body.get("route")
+        text = "" if route is None else str(route)
+        page = Page(told.tab_id, told.page_id, str(account), text)
+        # A page that greets again may have said things that nobody heard.
+        if not self._pages.register(page):
+            self._coverage.forget(told.page_id)
+            self._sync.relist(page)
+        return {"known": True}
+
+    def observed(self, told: PageObserved) -> Behaviour[Json]:
+        """`stored` is True when it is on disk, and only then."""
+        account = told.body["channelAccountId"]
+        conversation = told.body.get("conversationId")
+        rows = told.body["rows"]
+        named = [{"conversationId": conversation}] if conversation else rows
+        try:
+            yield from self._coverage.seen(told.page_id, account, named)
+            recorded = yield from self._recorder.record(
+                Observed(account, conversation, rows)
+            )
+            if any(needs_walk(each["checkpoint"]) for each in recorded):
+                self._sync.wake(account)
+            if not any(page.page_id == told.page_id for page in self._pages.all):
+                self._pages.register(Page(told.tab_id, told.page_id, account, ""))
+        except Exception as error:  # noqa: BLE001 - as the extension does
+            return {"stored": False, "error": self._fault(error)}
+        return {"stored": True}
+
+    def _fault(self, error: Exception) -> Json:
+        self._failed(error)
+        fault = describe(error)
+        return {"code": fault.code, "message": fault.message}

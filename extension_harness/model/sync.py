@@ -1,0 +1,294 @@
+"""Reads a list, then walks each conversation's history back (background/sync.js).
+
+Page by page, from where the checkpoint says (OT-44, OT-70), and only while Bright is
+connected and takes the account (OT-60).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from extension_harness.model.connection import Connection
+from extension_harness.model.coverage import Coverage
+from extension_harness.model.errors import describe
+from extension_harness.model.lists import Lists
+from extension_harness.model.pages import Page, Pages
+from extension_harness.model.paging import (
+    Decision,
+    Position,
+    SeenPage,
+    next_position,
+)
+from extension_harness.model.recorder import Observed, Recorder
+from extension_harness.model.settings import Settings
+from extension_harness.model.steps import Behaviour, Json, Pause, Value
+from extension_harness.model.store import CheckpointPages, update_checkpoint
+from extension_harness.model.tasks import Life
+from extension_harness.model.walks import is_stuck, needs_walk, walk_order
+
+MAX_ROUND = 5_000
+MAX_FAILURES = 3
+
+
+@dataclass(frozen=True)
+class SyncParts:
+    """What the coordinator works with."""
+
+    life: Life
+    connection: Connection
+    coverage: Coverage
+    pages: Pages
+    recorder: Recorder
+    settings: Callable[[], Settings]
+    listed: Callable[[str, Sequence[Json]], None]
+    history_ended: Callable[[str, str], Behaviour[None]]
+    failed: Callable[[Exception], object]
+
+
+class Sync:
+    """One round an account at a time."""
+
+    def __init__(self, parts: SyncParts) -> None:
+        self._parts = parts
+        self._running: set[str] = set()
+        self._again: set[str] = set()
+        self._lists = Lists(
+            parts.life,
+            parts.pages,
+            parts.settings,
+            listed=parts.listed,
+            again=self.wake,
+            failed=parts.failed,
+        )
+
+    @property
+    def has_work(self) -> bool:
+        """A history is being walked, or an open page's list was not read yet."""
+        return bool(self._running) or self._lists.is_any_unread
+
+    def wake(self, account: str) -> None:
+        """Starts a round for the account, or another one after the present."""
+        if account in self._running:
+            self._again.add(account)
+        elif self._may_run(account):
+            self._running.add(account)
+            self._parts.life.spawn(f"sync {account}", self._rounds(account))
+
+    def relist(self, page: Page) -> None:
+        """Reads the list again although it is not due."""
+        self._lists.forget(page)
+        self.wake(page.account)
+
+    def _may_run(self, account: str) -> bool:
+        is_held = account in self._parts.connection.accounts
+        return is_held and self._parts.pages.of(account) is not None
+
+    def _rounds(self, account: str) -> Behaviour[None]:
+        try:
+            while True:
+                self._again.discard(account)
+                yield from self._round(account)
+                if account not in self._again or not self._may_run(account):
+                    return
+        except Exception as error:  # noqa: BLE001 - the next alarm, page or observation tries again
+            self._parts.failed(error)
+        finally:
+            self._running.discard(account)
+
+    def _round(self, account: str) -> Behaviour[None]:
+        pages = self._parts.pages
+        opened = [page.page_id for page in pages.all if page.account == account]
+        if (yield from self._lists.read(account)):
+            yield from self._parts.coverage.listed(account, opened)
+        failures = 0
+        for conversation in (yield from self._unfinished(account)):
+            if not self._may_run(account):
+                return
+            is_answered = yield from self._walk(account, conversation)
+            failures = 0 if is_answered else failures + 1
+            if failures >= MAX_FAILURES:
+                return
+
+    def _unfinished(self, account: str) -> Behaviour[list[str]]:
+        found: list[Json] = []
+        pages = CheckpointPages(account)
+        while page := (yield from pages.next()):
+            found += filter(needs_walk, page)
+            if len(found) >= MAX_ROUND:
+                break
+        return [one["conversationId"] for one in sorted(found, key=walk_order)]
+
+    def _walk(self, account: str, conversation: str) -> Behaviour[bool]:
+        """To the end of its history, or to where it cannot go on; False: it failed."""
+        checkpoint = yield from update_checkpoint(account, conversation, _begun)
+        if checkpoint is None:
+            return True
+        settings = self._parts.settings()
+        position = Position(checkpoint["nextTimeStamp"], settings.historyPageSize)
+        while self._may_run(account):
+            page = yield from self._ask(account, conversation, position)
+            if page is None:
+                return False
+            if _is_lie(page, position, checkpoint):
+                yield from self._failed(account, conversation, "page_empty")
+                return False
+            following = yield from self._take(account, conversation, position, page)
+            if following is None:
+                return True
+            position = following
+        return True
+
+    def _ask(
+        self, account: str, conversation: str, position: Position
+    ) -> Behaviour[Json | None]:
+        """One page of history; None when it cannot be had now."""
+        code = "page_failed"
+        attempt = 0
+        while attempt < self._parts.settings().pageAttempts:
+            settings = self._parts.settings()
+            yield Pause(settings.historyPaceMs * 2**attempt)
+            page = self._parts.pages.of(account)
+            if page is None:
+                return None
+            body = {
+                "conversationId": conversation,
+                "cursor": position.cursor,
+                "count": position.count,
+                "timeoutMs": settings.pageTimeoutMs / 3,
+            }
+            try:
+                answer = yield from self._parts.pages.ask(
+                    page, "history", body, settings.pageTimeoutMs
+                )
+            except Exception as error:  # noqa: BLE001 - as the extension does
+                code = describe(error).code
+            else:
+                found: Json = answer["page"]
+                return found
+            attempt += 1
+        yield from self._failed(account, conversation, code)
+        return None
+
+    def _failed(self, account: str, conversation: str, result: str) -> Behaviour[None]:
+        at_ms = self._parts.life.now()
+        yield from update_checkpoint(
+            account,
+            conversation,
+            lambda before: {**before, "failedAtMs": at_ms, "result": result},
+        )
+
+    def _take(
+        self, account: str, conversation: str, asked: Position, page: Json
+    ) -> Behaviour[Position | None]:
+        """Stores a page with the position after it, and tells Bright (OT-44)."""
+        parts = self._parts
+        settings = parts.settings()
+        rows = page.get("observations")
+        rows = rows if isinstance(rows, list) else []
+        decision = next_position(
+            asked,
+            SeenPage(
+                rows=len(rows),
+                oldest_ms=_oldest_of(rows, conversation),
+                reported_next=page.get("reportedNext"),
+                has_more=page.get("hasMore"),
+            ),
+            page_size=settings.historyPageSize,
+            max_page_size=settings.historyMaxPageSize,
+        )
+        recorded = yield from parts.recorder.record(
+            Observed(account, conversation, rows, _moved(asked, decision))
+        )
+        if decision.is_stuck:
+            yield from self._stuck(account, conversation, asked, decision)
+        checkpoint = recorded[-1]["checkpoint"]
+        parts.connection.send(
+            {
+                "type": "history.progress",
+                "channelAccountId": account,
+                "conversationId": conversation,
+                "nextTimeStamp": checkpoint["nextTimeStamp"],
+                "historyComplete": checkpoint["historyComplete"],
+                "latestMessageAtMs": checkpoint["latestMessageAtMs"],
+                "page": checkpoint["pages"],
+            }
+        )
+        if checkpoint["historyComplete"]:
+            yield from parts.history_ended(account, conversation)
+            return None
+        return decision.next
+
+    def _stuck(
+        self, account: str, conversation: str, asked: Position, decision: Decision
+    ) -> Behaviour[None]:
+        code = "history_cursor_stuck"
+        detail = {"cursor": asked.cursor}
+        yield from self._parts.recorder.note(account, conversation, code, detail)
+        if decision.next is None:
+            yield from update_checkpoint(
+                account, conversation, lambda before: {**before, "result": code}
+            )
+
+
+def _begun(before: Json) -> Json | None:
+    """A conversation set up for its walk: where it stood, or a new scan."""
+    if not needs_walk(before):
+        return None
+    scanned = {"scannedActivityMs": before["latestMessageAtMs"]}
+    if not before["historyComplete"]:
+        # One that goes on where it stopped covers what it covered when it began.
+        is_anew = before["nextTimeStamp"] is None or is_stuck(before)
+        return {**before, **scanned} if is_anew else before
+    is_increment = before["anchorMessageId"] is not None
+    return {
+        **before,
+        **scanned,
+        "isBehind": False,
+        "phase": "paging",
+        "syncMode": "incremental" if is_increment else "full",
+        "anchorState": "awaiting" if is_increment else "none",
+        "historyComplete": False,
+        "nextTimeStamp": None,
+        "completionSent": False,
+        "result": None,
+    }
+
+
+def _moved(asked: Position, decision: Decision) -> Json:
+    following = asked.cursor if decision.next is None else decision.next.cursor
+    if decision.next is not None and following is None:
+        following = asked.cursor
+    return {
+        "askedWith": asked.cursor,
+        "nextTimeStamp": None if decision.is_complete else following,
+        "historyComplete": decision.is_complete,
+    }
+
+
+def _is_lie(page: Json, asked: Position, checkpoint: Json) -> bool:
+    """A dead page shows nothing where its own list told of a message."""
+    rows = page.get("observations")
+    return (
+        (not isinstance(rows, list) or not rows)
+        and asked.cursor is None
+        and checkpoint["latestMessageAtMs"] is not None
+        and page.get("hasMore") is not True
+    )
+
+
+def _oldest_of(rows: Sequence[Any], conversation: str) -> int | None:
+    """Rows of another conversation say nothing about this one."""
+    times = [
+        row["sentAtMs"]
+        for row in rows
+        if isinstance(row, dict)
+        and _is_number(row.get("sentAtMs"))
+        and row.get("conversationId") == conversation
+    ]
+    return min(times, default=None)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
