@@ -41,12 +41,16 @@ class Link:
 
     number: int
     device: int
+    accounts: tuple[str, ...] = ()
+    """Those that the device's binding allows."""
     up: deque[Item] = field(default_factory=deque)
     down: deque[Item] = field(default_factory=deque)
     is_accepted: bool = False
     is_client_open: bool = True
     is_server_open: bool = False
     is_half_open: bool = False
+    server_gives_up_ms: int | None = None
+    """When Bright's own pings will have told it that a half-open connection is dead."""
     held_until_ms: dict[Direction, int] = field(default_factory=dict)
 
     def queue(self, direction: Direction) -> deque[Item]:
@@ -55,7 +59,8 @@ class Link:
 
     def send(self, direction: Direction, item: Item) -> None:
         """Put something on its way; on a half-open connection it goes nowhere."""
-        if not self.is_half_open:
+        hears = self.is_client_open if direction == "down" else not self.is_deaf
+        if hears and not self.is_half_open:
             self.queue(direction).append(item)
 
     def is_passable(self, direction: Direction, now_ms: int) -> bool:
@@ -63,6 +68,11 @@ class Link:
         if not self.queue(direction) or not self.is_accepted:
             return False
         return self.held_until_ms.get(direction, 0) <= now_ms
+
+    @property
+    def is_deaf(self) -> bool:
+        """Say whether Bright has closed its side: nobody reads there any more."""
+        return self.is_accepted and not self.is_server_open
 
     def cut(self) -> None:
         """Cut it: what is on the way is lost, and each end learns of it in time."""
@@ -93,6 +103,13 @@ class Link:
         self.up.clear()
         if self.is_client_open and not self.is_half_open:
             self.down.append(Closing(ABNORMAL, ""))
+
+    def go_dead(self, gives_up_ms: int) -> None:
+        """Let nothing through any more while both ends believe in it."""
+        self.is_half_open = True
+        self.up.clear()
+        self.down.clear()
+        self.server_gives_up_ms = gives_up_ms
 
     @property
     def is_over(self) -> bool:

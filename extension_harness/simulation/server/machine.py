@@ -8,6 +8,7 @@ from asyncio import Future
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol, cast
 
 from pydantic import SecretStr
@@ -163,6 +164,7 @@ class Server:
         self._watch = watch
         self._settings = _settings(is_remote=is_remote)
         self._life: _Life | None = None
+        self._draining: asyncio.Task[None] | None = None
         self._sockets: dict[int, Socket] = {}
         self.wrap: Callable[[SqliteStore], SqliteStore] = lambda store: store
         self.faults: list[dict[str, Any]] = []
@@ -202,6 +204,7 @@ class Server:
                 committer, authority, store.store_id, self._settings, self.clock
             )
             tasks.append(loop.create_task(hub.tick_forever()))
+        self._draining = None
         self._life = _Life(loop, hub, tasks)
 
     def run(self) -> None:
@@ -241,6 +244,7 @@ class Server:
     def kill(self, links: Iterable[Link]) -> None:
         """End the process at once: what was not committed was never there."""
         life, self._life = self._life, None
+        self._draining = None
         self.disk.forget_jobs()
         for link in links:
             if link.is_server_open:
@@ -257,10 +261,16 @@ class Server:
     def drain(self) -> None:
         """Begin to end in good order, as at SIGTERM; `is_drained` says when."""
         life = self._life
-        if life is not None:
+        if life is not None and self._draining is None:
             with _running(life.loop):
-                life.tasks.append(life.loop.create_task(life.hub.drain()))
+                self._draining = life.loop.create_task(life.hub.drain())
+            life.tasks.append(self._draining)
             self.run()
+
+    @property
+    def is_drained(self) -> bool:
+        """Say whether a server that was to end has nothing more to do."""
+        return self._draining is not None and self._draining.done()
 
     # What an operator does.
 
@@ -272,19 +282,24 @@ class Server:
         )
         if self.remote is not None:
             self.remote.put(binding, token)
+        self.keep(number, accounts)
+        return token
+
+    def keep(self, number: int, accounts: Iterable[str]) -> None:
+        """See to it that a binding is in the store, also in one that was restored."""
+        self.disk.database.execute("DELETE FROM binding WHERE binding_id = ?", (f"bnd_{number}",))
         self.disk.database.execute(
             SQL["add_binding"],
             (
-                binding.binding_id,
-                token_digest(token),
+                f"bnd_{number}",
+                token_digest(f"brt_{number}"),
                 "",
-                compact_json(binding.accounts),
+                compact_json(tuple(accounts)),
                 1,
-                binding.created_at_ms,
+                self.clock.now_ms(),
                 None,
             ),
         )
-        return token
 
     def revoke(self, number: int, accounts: Iterable[str]) -> None:
         """Revoke a binding."""
@@ -305,6 +320,7 @@ class Server:
         self.run()
 
 
+@cache
 def _settings(*, is_remote: bool) -> Settings:
     return Settings(
         database=IN_MEMORY,

@@ -1,0 +1,231 @@
+"""What an extension's disk and words must be, after every step of its worker.
+
+Only what a transaction has changed is looked at: a record that is the same object is
+the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from extension_harness.simulation.bright_witness import BrightWitness
+from extension_harness.simulation.truth import Row, Scope, Truth
+from extension_harness.simulation.violation import broken
+from storage_schema.onetalk import ALL_STORES, DATABASE_NAME
+
+if TYPE_CHECKING:
+    from extension_harness.simulation.device import Device
+
+MESSAGES: Final = "onetalk_messages"
+CANDIDATES: Final = "onetalk_candidates"
+CHECKPOINTS: Final = "onetalk_checkpoints"
+ANOMALIES: Final = "onetalk_anomalies"
+PROFILES: Final = "onetalk_contact_profiles"
+BOOTSTRAPS: Final = "onetalk_conversation_bootstraps"
+_UNUSED: Final = ("onetalk_rendered_card_ledger", "onetalk_buyer_facts")
+
+_STEPS: Final[Mapping[str | None, frozenset[str]]] = {
+    None: frozenset({"awaiting_anchor", "pending_ack"}),
+    "awaiting_anchor": frozenset({"pending_ack"}),
+    "pending_ack": frozenset({"confirmed"}),
+    "confirmed": frozenset({"pending_ack"}),
+}
+"""What may become of a candidate of a good message (OT-06)."""
+
+_Records = dict[bytes, Any]
+
+
+class DeviceWitness:
+    """Looks at one device."""
+
+    def __init__(self, device: Device, truth: Truth, bright: BrightWitness) -> None:
+        self._device = device
+        self._truth = truth
+        self._bright = bright
+        self._before: dict[str, _Records] = {name: {} for name in ALL_STORES}
+        self._steps = 0
+        self._looked_at = 0
+        """At which step the uplink last asked what is pending."""
+        self._since: dict[str, int] = {}
+        """At which step each candidate became pending."""
+
+    # The disk.
+
+    def transacted(self, name: str) -> None:
+        """A transaction is over."""
+        self._steps += 1
+        if name == "nextPending":
+            self._looked_at = self._steps
+        stores = self.stores()
+        for store, check in (
+            (MESSAGES, self._message),
+            (CANDIDATES, self._candidate),
+            (CHECKPOINTS, self._checkpoint),
+            (ANOMALIES, self._anomaly),
+            (PROFILES, self._profile),
+            (BOOTSTRAPS, self._bootstrap),
+        ):
+            now, before = stores.get(store, {}), self._before[store]
+            if now is before:
+                continue
+            changed = [
+                (each[0], before.get(key, (None,))[0])
+                for key, each in now.items()
+                if before.get(key) is not each
+            ]
+            if len(now) < len(before) + sum(1 for _, old in changed if old is None):
+                broken("no_loss", f"records went out of {store}")
+            if changed:
+                self._before[store] = dict(now)
+                for record, old in changed:
+                    check(record, old)
+        for store in _UNUSED:
+            if stores.get(store):
+                broken("no_double", f"something is in {store}, and no page fills it")
+
+    def stores(self) -> dict[str, _Records]:
+        """Return what is stored now, as it is kept."""
+        database = self._device.disk.factory.database(DATABASE_NAME)
+        if database is None:
+            return {}
+        return {name: store.records for name, store in database.stores.items()}
+
+    def records(self, store: str) -> list[Row]:
+        """Return the records of a store."""
+        return [each[0] for each in self.stores().get(store, {}).values()]
+
+    def _message(self, record: Row, old: Row | None) -> None:
+        scope = _scope(record)
+        said = self._truth.by_scope.get(scope)
+        if old is not None:
+            broken("no_double", f"the fact {scope} was written over (OT-01)")
+        self._own(record, MESSAGES)
+        if said is None:
+            broken("no_double", f"{scope} became a fact, and nobody ever said it")
+        if (said.sent_at_ms, said.text) != (record["sentAtMs"], record["text"]):
+            broken("no_double", f"{scope} became a fact with other content")
+
+    def _candidate(self, record: Row, old: Row | None) -> None:
+        scope, status = _scope(record), record["status"]
+        self._own(record, CANDIDATES)
+        if scope not in self._truth.by_scope:
+            broken("no_double", f"a candidate for {scope}, which nobody ever said")
+        before = None if old is None else old["status"]
+        if before != status and status not in _STEPS.get(before, ()):
+            broken("candidate_states", f"{scope} went from {before} to {status} (OT-06)")
+        if status == "confirmed" and scope not in self._bright.ever_stored:
+            broken("no_early_confirmation", f"{scope} is confirmed, Bright never had it")
+        if status == "pending_ack" and before != status:
+            self._since[record["candidateKey"]] = self._steps
+
+    def _checkpoint(self, record: Row, old: Row | None) -> None:
+        self._own(record, CHECKPOINTS)
+        place = (record["channelAccountId"], record["conversationId"])
+        if record["phase"] == "completed" and (
+            old is None
+            or old["phase"] != "completed"
+            or old["anchorMessageId"] != record["anchorMessageId"]
+        ):
+            self._completed(place, record)
+        elif old is not None and record["anchorMessageId"] != old["anchorMessageId"]:
+            broken("no_early_anchor", f"the anchor of {place} moved without completion")
+
+    def _completed(self, place: tuple[str, str], record: Row) -> None:
+        anchor = record["anchorMessageId"]
+        if (*place, anchor) not in self._bright.ever_anchored:
+            broken("no_early_anchor", f"{place} is completed, Bright anchored nothing")
+        if anchor != record["latestMessageId"] or not record["historyComplete"]:
+            broken("no_early_anchor", f"{place} is completed at another message (OT-50)")
+        for each in self.records(CANDIDATES):
+            if (each["channelAccountId"], each["conversationId"]) != place:
+                continue
+            if each["status"] not in {"confirmed", "anomaly", "rejected"}:
+                broken(
+                    "no_early_anchor",
+                    f"{place} is completed while {each['messageId']} is"
+                    f" {each['status']} (OT-43)",
+                )
+
+    def _anomaly(self, record: Row, _old: Row | None) -> None:
+        self._own(record, ANOMALIES)
+        code, place = record["code"], record["conversationId"]
+        if code == "missing_sender_id":
+            where = (record["channelAccountId"], place)
+            conversation = self._truth.conversations.get(where)
+            rows = conversation.broken_rows if conversation else []
+            if record["messageId"] not in {row["messageId"] for row in rows}:
+                broken("scope", f"an anomaly in {place} of a row that was not there")
+        elif code not in {"incremental_anchor_not_found", "history_cursor_stuck"}:
+            broken("no_loss", f"a good row became the anomaly {code} in {place}")
+
+    def _profile(self, record: Row, _old: Row | None) -> None:
+        self._own(record, PROFILES)
+        name = record["lastUploadedFingerprint"]
+        place = (record["channelAccountId"], record["conversationId"])
+        at_ms, fingerprint = self._bright.profiles.get(place, (-1, None))
+        mark = record["uploadedObservedAtMs"]
+        if name is not None and at_ms >= 0 and at_ms < mark and fingerprint != name:
+            broken("no_early_confirmation", f"a profile of {place} is taken for uploaded")
+
+    def _bootstrap(self, record: Row, _old: Row | None) -> None:
+        self._own(record, BOOTSTRAPS)
+
+    def _own(self, record: Row, store: str) -> None:
+        account = record["channelAccountId"]
+        if account not in self._device.accounts:
+            broken("scope", f"{store} of {self._device.accounts} has {account}")
+
+    # The words.
+
+    def told(self, body: Row) -> None:
+        """A page was told that this is stored: it is (OT-30, OT-32)."""
+        account = body["channelAccountId"]
+        facts = {_scope(each) for each in self.records(MESSAGES)}
+        odd = {each["messageId"] for each in self.records(ANOMALIES)}
+        for row in body["rows"]:
+            scope = (account, row["conversationId"], row["messageId"])
+            if scope in self._truth.by_scope:
+                if scope not in facts:
+                    broken("no_loss", f"{scope} was said to be stored and is not")
+            elif row["messageId"] not in odd:
+                broken("no_loss", f"the broken row {scope} left no anomaly (OT-32)")
+
+    def sends(self, frame: Row) -> None:
+        """A frame goes out."""
+        account = frame.get("channelAccountId")
+        if account is not None and account not in self._device.accounts:
+            broken("scope", f"{frame['type']} of {account} was sent by another's device")
+        if frame["type"] == "observation.batch":
+            self._judge_batch(frame)
+
+    def _judge_batch(self, frame: Row) -> None:
+        """Durable first; released only; oldest first (OT-30, OT-41, OT-42)."""
+        place = (frame["channelAccountId"], frame["conversationId"])
+        sent = [each["candidateKey"] for each in frame["messages"]]
+        if sent != sorted(sent):
+            broken("order", f"a batch of {place} is not oldest first")
+        known = {each["candidateKey"]: each for each in self.records(CANDIDATES)}
+        for key in sent:
+            if key not in known:
+                broken("durable_first", f"{key} was sent before it was stored")
+            if known[key]["status"] == "awaiting_anchor":
+                broken("no_early_upload", f"{key} was sent while it waits (OT-41)")
+        for key, each in known.items():
+            if (
+                (each["channelAccountId"], each["conversationId"]) == place
+                and each["status"] == "pending_ack"
+                and key not in sent
+                and key < sent[-1]
+                and self._since.get(key, 0) < self._looked_at
+            ):
+                broken("order", f"{sent[-1]} went before {key}, which is older")
+
+
+
+def _scope(record: Row) -> Scope:
+    return (
+        record["channelAccountId"],
+        record["conversationId"],
+        record["messageId"],
+    )

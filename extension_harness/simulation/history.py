@@ -1,0 +1,179 @@
+"""One history from its seed to its end: chosen, written down, or played again.
+
+A history has two parts. In the first the scheduler chooses, faults among the rest. In
+the second nothing more goes wrong and everything possible happens in turn, until all is
+as it has to be: what is not there by then is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from extension_harness.simulation.plants import Plant
+from extension_harness.simulation.rest import faults_at_rest
+from extension_harness.simulation.scenario import Scenario
+from extension_harness.simulation.violation import Violation
+from extension_harness.simulation.world import Choice, World
+
+_MOST_STEPS_AT_REST: Final = 20_000
+_PATIENCE_MS: Final = 30 * 60_000
+"""How long, in simulated time, everything has to come right after the last fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a history."""
+
+    scenario: Scenario
+    schedule: tuple[Choice, ...]
+    """What was chosen, faults included; not what came after it by itself."""
+    violation: Violation | None
+    steps: int
+    digest: str
+    """Names the history: equal ones have equal digests."""
+    faults: dict[str, int] = field(default_factory=dict)
+
+
+def run(scenario: Scenario, plant: Plant | None = None) -> Outcome:
+    """Run the history of a scenario, choosing by its seed."""
+    rng = Random(f"choices {scenario.seed}")  # noqa: S311 - a seed is the point
+    return _History(scenario, plant or Plant()).run(_Chooser(rng, scenario))
+
+
+def replay(
+    scenario: Scenario, schedule: Sequence[Choice], plant: Plant | None = None
+) -> Outcome:
+    """Play a schedule again; what is not possible of it is passed over."""
+    return _History(scenario, plant or Plant()).run(iter(schedule))
+
+
+class _History:
+    def __init__(self, scenario: Scenario, plant: Plant) -> None:
+        self._scenario = scenario
+        self._plant = plant
+        self._schedule: list[Choice] = []
+        self._digest = hashlib.sha256()
+        self._faults: dict[str, int] = {}
+        self._steps = 0
+
+    def run(self, choices: _Chooser | Iterator[Choice]) -> Outcome:
+        violation: Violation | None = None
+        with _quiet():
+            world = World(self._scenario, self._plant)
+            try:
+                world.begin()
+                self._choose(world, choices)
+                self._rest(world)
+            except Violation as broken:
+                violation = broken
+            finally:
+                world.server.kill(())
+        return Outcome(
+            self._scenario,
+            tuple(self._schedule),
+            violation,
+            self._steps,
+            self._digest.hexdigest(),
+            self._faults,
+        )
+
+    def _choose(self, world: World, choices: _Chooser | Iterator[Choice]) -> None:
+        if isinstance(choices, _Chooser):
+            choices = choices.choices(world)
+        for choice in choices:
+            self._schedule.append(choice)  # also one that breaks a promise
+            if not self._do(world, choice):
+                self._schedule.pop()
+            elif choice[0] == "fault":
+                kind = str(choice[1])
+                self._faults[kind] = self._faults.get(kind, 0) + 1
+
+    def _rest(self, world: World) -> None:
+        """Let everything come right: all that is possible happens, in turn."""
+        world.faults.heal()
+        until_ms = world.steady.now_ms + _PATIENCE_MS
+        turn = 0
+        for _ in range(_MOST_STEPS_AT_REST):
+            possible = world.choices()
+            if possible:
+                self._do(world, possible[turn % len(possible)])
+                turn += 1
+                continue
+            if not any(faults_at_rest(world)):
+                return
+            if world.steady.now_ms > until_ms or not self._do(world, ("tick",)):
+                break
+        for promise, what in faults_at_rest(world):
+            raise Violation(promise, f"{what}, when all had come to rest")
+
+    def _do(self, world: World, choice: Choice) -> bool:
+        done = world.apply(choice)
+        if done:
+            self._steps += 1
+            self._digest.update(json.dumps(choice).encode())
+            self._digest.update(str(world.mark()).encode())
+        if world.server.faults:
+            raise Violation("no_fault", f"Bright failed: {world.server.faults[0]}")
+        return done
+
+
+class _Chooser:
+    """Chooses by a seed: mostly what is possible, at times a fault or a word."""
+
+    def __init__(self, rng: Random, scenario: Scenario) -> None:
+        self._rng = rng
+        self._scenario = scenario
+        self._faults_left = scenario.most_faults if scenario.faults else 0
+        self._fault_rate = rng.choice((0.02, 0.05, 0.1))
+        self._tick_rate = rng.choice((0.0, 0.02, 0.1))
+
+    def choices(self, world: World) -> Iterator[Choice]:
+        live = self._scenario.live
+        word_rate = live / self._scenario.steps
+        for _ in range(self._scenario.steps):
+            chance = self._rng.random()
+            if live and chance < word_rate * 1.5:
+                live -= 1
+                yield self._word()
+            elif self._faults_left and self._rng.random() < self._fault_rate:
+                self._faults_left -= 1
+                yield self._fault()
+            else:
+                yield self._ordinary(world)
+
+    def _word(self) -> Choice:
+        a, c = self._rng.randrange(4), self._rng.randrange(4)
+        chance = self._rng.random()
+        if chance < 0.12:
+            return ("spoil", a, c)
+        if chance < 0.3:
+            return ("card", a, c)
+        return ("say", a, c, self._rng.choice((1, 1, 2, 3)))
+
+    def _fault(self) -> Choice:
+        kind = self._rng.choice(self._scenario.faults)
+        return ("fault", kind, self._rng.randrange(4), self._rng.randrange(72))
+
+    def _ordinary(self, world: World) -> Choice:
+        possible = world.choices()
+        if not possible or self._rng.random() < self._tick_rate:
+            return ("tick",)
+        return self._rng.choice(possible)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Bright's log speaks of every fault: it is kept quiet."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
