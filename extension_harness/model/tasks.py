@@ -190,8 +190,10 @@ class Life:
         task.result, task.error = result, error
         waiting = [each for each in self._joins if _is_joined(each)]
         for each in waiting:
-            self._joins.remove(each)
-            self._continue(each, None, None)
+            # One that went on may have ended others, and taken who joined them along.
+            if each in self._joins:
+                self._joins.remove(each)
+                self._continue(each, None, None)
 
     def _wait(self, task: Task) -> None:
         step = task.step
