@@ -7,10 +7,10 @@ from copy import deepcopy
 from typing import Any
 
 from extension_harness.model.errors import StoreError
-from extension_harness.model.steps import Value
+from extension_harness.model.steps import Json, Value
 from migrations.onetalk import StoreNewerError, UpgradeFailedError, open_store
 from storage_schema import Connection, DomError, Factory
-from storage_schema.onetalk import OneTalkStoreError
+from storage_schema.onetalk import DATABASE_NAME, OneTalkStoreError
 
 Closed = Callable[[str], object]
 """Told why a connection was closed under its worker: `newer`, `deleted`, …"""
@@ -75,6 +75,20 @@ class Disk:
             return call(connection)
         except OneTalkStoreError as cause:
             raise StoreError(cause.code, str(cause)) from cause
+
+    def records(self, store: str) -> list[Json]:
+        """All that a store holds, for whoever judges; none where there is no store."""
+        if DATABASE_NAME not in self.factory.databases():
+            return []
+        connection = self.factory.open(DATABASE_NAME).result
+        try:
+            if store not in connection.object_store_names:
+                return []
+            with connection.transaction([store], "readonly") as transaction:
+                found: Value = transaction.object_store(store).get_all().result
+                return list(found)
+        finally:
+            connection.close()
 
     def _open(self) -> Connection:
         life = self._closed

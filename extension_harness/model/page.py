@@ -107,9 +107,11 @@ class ModelPage:
                 self._queue.popleft()
         self._failures = 0 if is_taken else self._failures + 1
         if is_taken:
-            return 0
-        bound = min(_RETRY_CAP_MS, _RETRY_BASE_MS * 2 ** min(self._failures, 10))
-        return bound / 2 + self._random.random() * bound / 2
+            return 0.0
+        doubled = _RETRY_BASE_MS * 2.0 ** min(self._failures, 10)
+        bound = min(_RETRY_CAP_MS, doubled)
+        half = bound / 2
+        return half + self._random.random() * half
 
     def answer(self, kind: str, body: Mapping[str, Any]) -> Json:
         """The answer to a `PageRequest` of the worker's."""

@@ -1,0 +1,1 @@
+"""Model extensions against a real Bright, over real sockets, in real time."""
