@@ -1,6 +1,8 @@
 // What pages tell the worker by themselves: who they are, what they lost, what they saw.
 
 import { describeError } from "../shared/errors.js";
+import { recordFacts } from "./buyer-facts.js";
+import { recordRenderedCards } from "./cards.js";
 import { noteLost } from "./coverage.js";
 import { needsWalk } from "./walks.js";
 
@@ -16,6 +18,9 @@ export class PageMessages {
    * @param {import("./pages.js").Pages} parts.pages
    * @param {import("./recorder.js").Recorder} parts.recorder
    * @param {import("./sync.js").Sync} parts.sync
+   * @param {import("./connection.js").Clock} parts.clock
+   * @param {(ledger: string, account: string, conversation?: string) => void} parts.told
+   *     something is on disk that one of the ledgers beside the messages has to tell
    * @param {(fault: Described) => unknown} parts.failed
    */
   constructor(parts) {
@@ -68,6 +73,37 @@ export class PageMessages {
       if (all.some((each) => needsWalk(each.checkpoint))) sync.wake(channelAccountId);
       if (!pages.all.some((page) => page.pageId === pageId)) {
         pages.register({ tabId, pageId, channelAccountId, route: "" });
+      }
+      return { stored: true };
+    } catch (error) {
+      return { stored: false, error: this.#failed(error) };
+    }
+  }
+
+  /**
+   * What is no message: answered after its own durable write, and no message waits for it.
+   *
+   * @param {{body: string}} message
+   * @returns {Promise<{stored: boolean, error?: Described}>}
+   */
+  async told({ body }) {
+    const { channelAccountId, entries, ledger } = JSON.parse(body);
+    const { clock, database, told } = this.#parts;
+    const nowMs = clock.now();
+    try {
+      if (ledger === "cards") {
+        const added = await recordRenderedCards(
+          database,
+          channelAccountId,
+          entries,
+          nowMs,
+        );
+        if (added > 0) told("cards", channelAccountId);
+      } else if (ledger === "facts") {
+        const taken = await recordFacts(database, channelAccountId, entries, nowMs);
+        for (const conversation of taken) {
+          told("facts", channelAccountId, conversation);
+        }
       }
       return { stored: true };
     } catch (error) {

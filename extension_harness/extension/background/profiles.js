@@ -1,10 +1,10 @@
 // Contact profiles out of the page's lists into their ledger (OT-80, OT-81): in transactions
 // of their own, so that they can hold up nothing else (OT-87).
 
-import { StoreError } from "../shared/errors.js";
 import { digestOf } from "../shared/normal-form.js";
 import { redact } from "../shared/redaction.js";
 import { observeProfiles } from "../store/profiles.js";
+import { writtenApart } from "./ledger-writes.js";
 
 /** @typedef {import("../shared/records.js").Profile} Profile */
 /** @typedef {import("../store/profiles.js").ObservedProfile} ObservedProfile */
@@ -12,8 +12,6 @@ import { observeProfiles } from "../store/profiles.js";
 const FIELDS = ["name", "companyName", "loginId", "country", "level", "portrait"];
 const MAX_ID = 64;
 const MAX_TEXT = 500;
-/** What concerns more than profiles, and is said as what it is. */
-const OF_THE_STORE = ["store_full", "store_blocked", "store_waiting", "store_newer"];
 
 /**
  * Records what a part of a list says of its contacts; when this returns, it is on disk.
@@ -23,23 +21,21 @@ const OF_THE_STORE = ["store_full", "store_blocked", "store_waiting", "store_new
  * @param {any[]} rows of a list, at most a few hundred, each with its `conversationId`
  * @param {number} observedAtMs when the page said it
  * @returns {Promise<number>} how many of them Bright does not know yet
- * @throws {StoreError} `profiles_not_recorded`, or what the whole store suffers from
+ * @throws {import("../shared/errors.js").StoreError} `profiles_not_recorded`, or what the whole store suffers from
  */
 export async function recordProfiles(database, channelAccountId, rows, observedAtMs) {
-  try {
+  const what = `The profiles of ${rows.length} contacts`;
+  return writtenApart("profiles_not_recorded", what, async () => {
     const observed = await observedIn(rows, channelAccountId, observedAtMs);
     if (observed.length === 0) return 0;
-    return (await observeProfiles(database, channelAccountId, observed, observedAtMs))
-      .pending;
-  } catch (cause) {
-    if (cause instanceof StoreError && OF_THE_STORE.includes(cause.code)) throw cause;
-    const detail = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError(
-      "profiles_not_recorded",
-      `The profiles of ${rows.length} contacts were not recorded (${detail}). Messages are not affected; the next look at the list tries again.`,
-      { cause },
+    const counts = await observeProfiles(
+      database,
+      channelAccountId,
+      observed,
+      observedAtMs,
     );
-  }
+    return counts.pending;
+  });
 }
 
 /**

@@ -14,7 +14,7 @@ import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
 import { FrameRouter } from "./frame-router.js";
 import { LedgerUplink } from "./ledger-uplink.js";
-import { profileLedger } from "./ledgers.js";
+import { everyLedger } from "./ledgers.js";
 import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
@@ -88,7 +88,7 @@ export class Background {
     failed: (error) => this.#fault(describeError(error)),
   });
   #ledgers = new LedgerUplink({
-    ledgers: [profileLedger(this.#database, CLOCK.now)],
+    ledgers: everyLedger(this.#database, CLOCK.now),
     connection: this.#connection,
     clock: CLOCK,
     random: Math.random,
@@ -140,6 +140,8 @@ export class Background {
     pages: this.#pages,
     recorder: this.#recorder,
     sync: this.#sync,
+    clock: CLOCK,
+    told: (...what) => this.#told(...what),
     failed: (fault) => this.#fault(fault),
   });
   #presence = new Presence({
@@ -246,6 +248,9 @@ export class Background {
     }
     if (message?.type === "page.observed") {
       return once(() => this.#pageMessages.observed(tabId, message));
+    }
+    if (message?.type === "page.told") {
+      return once(() => this.#pageMessages.told(message));
     }
     return null;
   }

@@ -139,7 +139,8 @@
   async function answerTo(kind, body) {
     const channelAccountId = bright.messages.account();
     if (kind === "describe") {
-      return { channelAccountId: channelAccountId ?? null, route: location.hash };
+      const shown = bright.adapters.route.read();
+      return { channelAccountId: channelAccountId ?? null, ...shown };
     }
     if (channelAccountId === undefined) {
       throw new bright.PageFault(
@@ -158,6 +159,7 @@
       return { channelAccountId, ...list };
     }
     if (kind === "history") return { channelAccountId, page: await history(body) };
+    if (kind === "send") return bright.adapters.sdkSend.send(body);
     throw new bright.PageFault("unknown_request", `the bridge knows no ${kind}`);
   }
 

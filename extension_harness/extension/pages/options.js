@@ -59,7 +59,10 @@ function refuse(field, code) {
 
 /** @param {{serverUrl: string, bindingToken: string | null}} values */
 async function save({ serverUrl, bindingToken }) {
-  await writeLocal({ serverUrl, ...(bindingToken === null ? {} : { bindingToken }) });
+  // With what refused the former configuration: the worker that is to hear of the change
+  // may be dead, or die of it, and the next one finds both as they belong together.
+  const token = bindingToken === null ? {} : { bindingToken };
+  await writeLocal({ serverUrl, ...token, stop: null });
   element("binding-token").value = "";
   element("save-anyway").hidden = true;
   await askWorker({ kind: "reconnect" }); // also when nothing changed: it was asked for

@@ -26,6 +26,8 @@ export function recordBuyerFacts(database, observed) {
     /** @type {BuyerFactsRecord | undefined} */
     const before = await done(store.get(key));
     if (before !== undefined && observedAtMs <= before.observedAtMs) return false;
+    // Other facts than Bright's: also if they were Bright's once, it may have those between.
+    const isSame = before?.fingerprint === fingerprint;
     /** @type {BuyerFactsRecord} */
     const after = {
       key,
@@ -34,7 +36,7 @@ export function recordBuyerFacts(database, observed) {
       facts,
       fingerprint,
       observedAtMs,
-      uploadedFingerprint: before?.uploadedFingerprint ?? null,
+      uploadedFingerprint: isSame ? (before.uploadedFingerprint ?? null) : null,
     };
     store.put(after);
     return true;
@@ -75,6 +77,31 @@ export function confirmBuyerFacts(database, channelAccountId, named) {
       before.fingerprint === fingerprint &&
       before.observedAtMs === observedAtMs;
     if (isMeant) store.put({ ...before, uploadedFingerprint: fingerprint });
+    return isMeant;
+  });
+}
+
+/**
+ * Bright can never take exactly these facts: they go, and what is observed next counts,
+ * whatever its time.
+ *
+ * @param {Database} database
+ * @param {string} channelAccountId
+ * @param {{conversationId: string, fingerprint: string, observedAtMs: number}} named
+ * @returns {Promise<boolean>} false: they are others by now, or there are none
+ */
+export function dropBuyerFacts(database, channelAccountId, named) {
+  const { conversationId, fingerprint, observedAtMs } = named;
+  const key = conversationKey(channelAccountId, conversationId);
+  return database.write([BUYER_FACTS], async (transaction) => {
+    const store = transaction.objectStore(BUYER_FACTS);
+    /** @type {BuyerFactsRecord | undefined} */
+    const before = await done(store.get(key));
+    const isMeant =
+      before !== undefined &&
+      before.fingerprint === fingerprint &&
+      before.observedAtMs === observedAtMs;
+    if (isMeant) store.delete(key);
     return isMeant;
   });
 }
