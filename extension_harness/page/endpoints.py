@@ -150,6 +150,7 @@ class Endpoints:
         data: JsonObject = {"buyerInfo": {}, "alicrmCustomerInfo": {}}
         if chat is not None and request.query_params.get("secReqToken"):
             data = customer_card(chat, self._serving.place(chat))
+            self._state.ledger.told_facts(chat)
         answer = json.dumps(
             {"success": chat is not None, "code": 200, "data": {"data": data}}
         )

@@ -26,6 +26,7 @@ from extension_harness.page.records import (
     LedgerMessage,
     Scope,
 )
+from extension_harness.page.surroundings import LedgerCard, buyer_facts
 from extension_harness.page.truth import Conversation, Fault, Message
 
 
@@ -46,6 +47,8 @@ class Ledger:
         self._shown: set[tuple[str, str]] = set()
         self._profiles: dict[str, list[LedgerProfile]] = {}
         self._offered: set[tuple[str, str]] = set()
+        self._cards: dict[tuple[str, str], LedgerCard] = {}
+        self._facts: dict[str, dict[str, object]] = {}
 
     def meet(self, chat: Conversation) -> LedgerProfile:
         """Enter a conversation's contact, also again after it changed."""
@@ -63,6 +66,29 @@ class Ledger:
         """Return every contact that a conversation had, the first one first."""
         with self._lock:
             return list(self._profiles.get(conversation_id, ()))
+
+    def drew(self, row: Message) -> LedgerCard | None:
+        """Enter the card that the page draws for a row; None: it draws none."""
+        card = LedgerCard.of(row)
+        if card is not None:
+            with self._lock:
+                self._cards[card.conversation_id, card.message_id] = card
+        return card
+
+    def cards(self) -> list[LedgerCard]:
+        """Return every card that the page drew."""
+        with self._lock:
+            return list(self._cards.values())
+
+    def told_facts(self, chat: Conversation) -> None:
+        """Say that the page heard the facts of this conversation's buyer."""
+        with self._lock:
+            self._facts[chat.conversation_id] = buyer_facts(chat)
+
+    def facts(self) -> dict[str, dict[str, object]]:
+        """Return the facts of buyers that the page heard, by conversation."""
+        with self._lock:
+            return dict(self._facts)
 
     def add(self, row: Message) -> LedgerMessage | LedgerAnomaly:
         """Enter one row of the page and return what is expected of it."""

@@ -67,6 +67,7 @@ class SimulatorRoutes:
             Route(f"{own}/sdk/conversations", self.conversations, methods=["POST"]),
             Route(f"{own}/list", self.list, methods=["POST"]),
             Route(f"{own}/send", self.send, methods=["POST"]),
+            Route(f"{own}/card", self.card, methods=["POST"]),
             Mount(f"{own}/static", StaticFiles(directory=STATIC)),
             WebSocketRoute(f"{own}/channel", channel_endpoint),
             WebSocketRoute("/", lwp_endpoint),
@@ -125,6 +126,16 @@ class SimulatorRoutes:
         if refused := answers.login_trouble(self._state.switches.current):
             return refused
         return answers.json_response(self._serving.full_list())
+
+    async def card(self, request: Request) -> Response:
+        """The texts of a message's card, which the page gets after the message."""
+        params = await answers.parameters(request)
+        row = self._state.find(answers.number(params.get("messageId")) or 0)
+        card = None if row is None else self._state.ledger.drew(row)
+        if card is None:
+            return answers.json_response({})
+        drawn = {"title": card.title, "lines": list(card.lines)}
+        return answers.json_response(drawn)
 
     async def send(self, request: Request) -> Response:
         """Send a message of the seller: an answer without an id [M42]."""

@@ -50,6 +50,19 @@ interface BrightProfile {
   portrait?: string;
 }
 
+interface BrightCard {
+  messageId: string;
+  conversationId: string;
+  sentAtMs: number;
+  cardKind: string;
+  content: { title: string; lines: string[] };
+}
+
+interface BrightFacts {
+  conversationId: string;
+  facts: Record<string, unknown>;
+}
+
 interface BrightPage {
   PageFault: new (code: string, message: string) => Error & { code: string };
   text: {
@@ -91,6 +104,20 @@ interface BrightPage {
     chatMessageList: BrightHistoryAdapter;
     listRecentMessage: BrightHistoryAdapter;
     sdkHistory: BrightHistoryAdapter;
+    sdkSend: {
+      send(ask: {
+        conversationId: string;
+        text: string;
+        timeoutMs: number;
+      }): Promise<{ isAnswered: boolean; trouble: string | null }>;
+    };
+    route: {
+      read(): {
+        route: string;
+        conversationId: string | null;
+        routeReason: string | null;
+      };
+    };
     eventBus: {
       isMessageEvent(name: unknown): boolean;
       read(name: string, payload: unknown): BrightObservation[];
@@ -103,6 +130,16 @@ interface BrightPage {
       take(rows: unknown): void;
       takeUnread(answer: unknown): void;
       handles(conversationId: string): Record<string, any>;
+      ofAccount(accountIdEncrypt: string): string | undefined;
+    };
+    renderedCards: {
+      remember(asked: string | null, observed: any[]): void;
+      look(): { cards: BrightCard[]; isSettled: boolean };
+      watch(onCards: (cards: BrightCard[]) => void): void;
+    };
+    customerCard: {
+      read(answer: unknown, accountId: string): BrightFacts | null;
+      watch(onFacts: (facts: BrightFacts) => void): void;
     };
   };
   http: {

@@ -53,3 +53,15 @@ function endpointOf(serverUrl) {
     return null; // the options page says why; here it is as good as none
   }
 }
+
+/**
+ * Whether an account's messages may be sent on Bright's word. Off until somebody allows it
+ * in the options; asked anew each time, because it may be taken back at any moment.
+ *
+ * @param {string} channelAccountId
+ * @returns {Promise<boolean>}
+ */
+export async function isSendingAllowed(channelAccountId) {
+  const { sendingAllowed } = await readLocal(["sendingAllowed"]);
+  return Array.isArray(sendingAllowed) && sendingAllowed.includes(channelAccountId);
+}

@@ -55,6 +55,7 @@ export class Connection {
 
   /** @type {WebSocket | null} */
   #socket = null;
+  #serverAheadMs = 0;
   #wanted = false;
   #attempt = 0;
   #lastFrameAtMs = 0;
@@ -80,6 +81,11 @@ export class Connection {
   /** Bytes that the socket has taken and not sent yet. */
   get bufferedBytes() {
     return this.#socket?.bufferedAmount ?? 0;
+  }
+
+  /** What Bright's clock says now, as far as its last word of it tells. */
+  serverNowMs() {
+    return this.#parts.clock.now() + this.#serverAheadMs;
   }
 
   /** A request id, unique in this worker's life. */
@@ -203,6 +209,7 @@ export class Connection {
     this.#lastFrameAtMs = this.#parts.clock.now();
     const frame = readFrame(data);
     if (frame === null) return;
+    this.#noteTime(/** @type {any} */ (frame).serverTimeMs);
     if (frame.type === "welcome" && this.state === "connecting") {
       return this.#welcomed(frame);
     }
@@ -219,6 +226,12 @@ export class Connection {
       return;
     }
     this.#parts.events.frame(frame);
+  }
+
+  /** @param {unknown} serverTimeMs */
+  #noteTime(serverTimeMs) {
+    if (typeof serverTimeMs !== "number" || !Number.isSafeInteger(serverTimeMs)) return;
+    this.#serverAheadMs = serverTimeMs - this.#parts.clock.now();
   }
 
   /** @param {Welcome} welcome */

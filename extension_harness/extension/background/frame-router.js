@@ -15,6 +15,7 @@ export class FrameRouter {
    * @param {import("./uplink.js").Uplink} parts.uplink
    * @param {import("./ledger-uplink.js").LedgerUplink} parts.ledgers
    * @param {import("./presence.js").Presence} parts.presence
+   * @param {import("./commands.js").Commands} parts.commands
    * @param {Map<string, string>} parts.discoveries account by the request id of a discovery
    * @param {() => void} parts.changed there is something else to show
    */
@@ -28,7 +29,7 @@ export class FrameRouter {
    * @throws {import("../shared/errors.js").StoreError}
    */
   async take(frame) {
-    const { claims, ledgers, uplink, presence } = this.#parts;
+    const { claims, commands, ledgers, uplink, presence } = this.#parts;
     switch (frame.type) {
       case "observation.ack":
         await uplink.acknowledge(frame);
@@ -44,7 +45,7 @@ export class FrameRouter {
       case "ws.error":
         return this.#refused(frame);
       case "command":
-        return this.#commanded(frame);
+        return commands.take(frame);
     }
   }
 
@@ -54,20 +55,6 @@ export class FrameRouter {
     const account = discoveries.get(requestId);
     discoveries.delete(requestId);
     if (account) await claims.compare(account, conversations);
-  }
-
-  /**
-   * Never queued and never tried later: what cannot be done fails now (OT-62).
-   *
-   * @param {import("../shared/frames.js").Command} command
-   */
-  #commanded({ commandId }) {
-    this.#parts.connection.send({
-      type: "command.result",
-      commandId,
-      outcome: "failed",
-      reason: "command_unsupported",
-    });
   }
 
   /** @param {WsError} error */

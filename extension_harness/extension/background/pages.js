@@ -93,7 +93,7 @@ export class Pages {
    * Asks one page.
    *
    * @param {Page} page
-   * @param {"conversations" | "history"} kind
+   * @param {"conversations" | "describe" | "history" | "send"} kind
    * @param {Record<string, unknown>} body
    * @param {number} timeoutMs
    * @returns {Promise<any>}

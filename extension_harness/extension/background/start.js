@@ -8,18 +8,21 @@ import { Database } from "../store/database.js";
 import { DATABASE_VERSION } from "../store/steps.js";
 import { Claims } from "./claims.js";
 import { CLOCK } from "./clock.js";
-import { CONFIGURED, readConfiguration } from "./configuration.js";
+import { Commands } from "./commands.js";
+import { CONFIGURED, isSendingAllowed, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
 import { FrameRouter } from "./frame-router.js";
 import { LedgerUplink } from "./ledger-uplink.js";
 import { everyLedger } from "./ledgers.js";
+import { Pace } from "./pace.js";
 import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
 import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
+import { Sending } from "./sending.js";
 import { Settling } from "./settling.js";
 import { accountStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
@@ -169,6 +172,30 @@ export class Background {
     stored: () => this.#stored,
     remember: (values) => this.#remember(values),
   });
+  #commands = new Commands({
+    database: this.#database,
+    connection: this.#connection,
+    pages: this.#pages,
+    sync: this.#sync,
+    sending: new Sending({
+      database: this.#database,
+      pages: this.#pages,
+      clock: CLOCK,
+      settings: () => this.#stored.settings,
+      pace: new Pace({
+        now: CLOCK.now,
+        settings: () => this.#stored.settings,
+        read: browser.readSession,
+        write: browser.writeSession,
+      }),
+      isAllowed: isSendingAllowed,
+      attempted: (account) => this.#sync.wake(account),
+    }),
+    clock: CLOCK,
+    settings: () => this.#stored.settings,
+    profiled: (account) => this.#told("profiles", account),
+    failed: (fault) => this.#fault(fault),
+  });
   #router = new FrameRouter({
     connection: this.#connection,
     faults: this.#faults,
@@ -177,6 +204,7 @@ export class Background {
     uplink: this.#uplink,
     ledgers: this.#ledgers,
     presence: this.#presence,
+    commands: this.#commands,
     discoveries: this.#discoveries,
     changed: () => this.#showBadge(),
   });
@@ -266,7 +294,20 @@ export class Background {
       await this.#presence.settle();
       return {};
     }
+    if (message.kind === "rebuild") return this.#rebuild(message);
     return { error: { code: "unknown_request", message: String(message.kind) } };
+  }
+
+  /** @param {{channelAccountId: string, conversationId: string}} conversation */
+  async #rebuild({ channelAccountId, conversationId }) {
+    if (this.#pages.of(channelAccountId) === undefined) {
+      return { error: { code: "page_missing", message: "No page is open." } };
+    }
+    try {
+      return { rebuilt: await this.#sync.rebuild(channelAccountId, conversationId) };
+    } catch (error) {
+      return { error: this.#fault(describeError(error)) };
+    }
   }
 
   async #status() {

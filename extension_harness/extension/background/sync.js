@@ -3,9 +3,12 @@
 // only while Bright is connected and takes the account (OT-60).
 
 import { describeError } from "../shared/errors.js";
+import { conversationKey } from "../shared/keys.js";
 import { nextPosition } from "../shared/paging.js";
 import { checkpointsOf, updateCheckpoint } from "../store/checkpoints.js";
 import { Lists } from "./lists.js";
+import { rebuild } from "./rereading.js";
+import { Turns } from "./turns.js";
 import { isStuck, needsWalk, walkOrder } from "./walks.js";
 
 /** Conversations that one round takes on; the next round takes the rest. */
@@ -22,6 +25,10 @@ export class Sync {
   #running = new Set();
   /** @type {Set<string>} accounts that were asked for again meanwhile */
   #again = new Set();
+  /** What writes of one conversation's walk, and what begins it anew, take turns. */
+  #turns = new Turns();
+  /** @type {Map<string, number>} how often a conversation was begun anew */
+  #rebuilds = new Map();
   #lists;
   #parts;
 
@@ -76,6 +83,26 @@ export class Sync {
   relist(page) {
     this.#lists.forget(page);
     this.wake(page.channelAccountId);
+  }
+
+  /**
+   * Begins a conversation anew: what was recorded of it goes, and its history is walked as
+   * if it had never been met (OT-20). A walk that was under way gives up its place.
+   *
+   * @param {string} account
+   * @param {string} conversationId
+   * @returns {Promise<import("../store/rebuild.js").Rebuilt | null>} null: not known here
+   * @throws {import("../shared/errors.js").StoreError}
+   */
+  async rebuild(account, conversationId) {
+    const { clock, database } = this.#parts;
+    const key = conversationKey(account, conversationId);
+    const gone = await this.#turns.take(key, () => {
+      this.#rebuilds.set(key, (this.#rebuilds.get(key) ?? 0) + 1);
+      return rebuild(database, account, conversationId, clock.now());
+    });
+    this.wake(account);
+    return gone;
   }
 
   /** @param {string} account */
@@ -143,6 +170,8 @@ export class Sync {
    */
   async #walk(account, conversationId) {
     const { settings } = this.#parts;
+    const key = conversationKey(account, conversationId);
+    const rebuilds = this.#rebuilds.get(key);
     const checkpoint = await this.#begun(account, conversationId);
     if (checkpoint === null) return true;
     /** @type {import("../shared/paging.js").Position} */
@@ -158,7 +187,12 @@ export class Sync {
         await this.#failed(account, conversationId, "page_empty");
         return false;
       }
-      const next = await this.#take(account, conversationId, position, page);
+      const asked = position;
+      const next = await this.#turns.take(key, async () => {
+        // Begun anew meanwhile, what came before this page is gone: it is no place to go on.
+        if (this.#rebuilds.get(key) !== rebuilds) return null;
+        return this.#take(account, conversationId, asked, page);
+      });
       if (next === null) return true;
       position = next;
     }

@@ -11,6 +11,7 @@
   const MAX_QUEUED = 2_000;
   const MAX_QUEUED_CHARACTERS = 32_000_000;
   const MAX_LOST = 1_000;
+  const MAX_TOLD = 200;
   const RETRY_BASE_MS = 200;
   const RETRY_CAP_MS = 5_000;
   const ORPHAN_LOOK_MS = 2_000;
@@ -19,6 +20,9 @@
   /** @type {string[]} JSON texts of observed batches, oldest first */
   const queue = [];
   let queuedCharacters = 0;
+  /** @type {string[]} JSON texts of what is no message; the oldest go when it is full */
+  const apart = [];
+  let sendingApart = false;
   /** @type {Map<string, [string, string | null]>} where something was lost, untold yet */
   const lost = new Map();
   let sending = false;
@@ -58,7 +62,7 @@
       while (isAttached() && (!helloTold || queue.length > 0)) {
         const stored = await sendNext();
         failures = stored ? 0 : failures + 1;
-        if (failures > 0) await pause(retryDelay());
+        if (failures > 0) await pause(retryDelay(failures));
         else if (queue.length === 0) showNotice(null);
       }
     } finally {
@@ -101,8 +105,31 @@
     return helloTold;
   }
 
-  function retryDelay() {
-    const bound = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** Math.min(failures, 10));
+  /** What is no message: no message waits for it, and it waits for none. */
+  async function drainApart() {
+    if (sendingApart) return;
+    sendingApart = true;
+    let failed = 0;
+    while (isAttached() && apart.length > 0) {
+      const body = apart[0];
+      const answer = await tellWorker("page.told", body).catch(() => null);
+      failed = answer?.stored === true ? 0 : failed + 1;
+      if (failed > 0) await pause(retryDelay(failed));
+      else if (apart[0] === body) apart.shift();
+    }
+    sendingApart = false;
+  }
+
+  /** @param {any} said */
+  function enqueueApart(said) {
+    if (apart.length >= MAX_TOLD) apart.shift();
+    apart.push(JSON.stringify(said));
+    void drainApart();
+  }
+
+  /** @param {number} tries in vain */
+  function retryDelay(tries) {
+    const bound = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** Math.min(tries, 10));
     return bound / 2 + (Math.random() * bound) / 2;
   }
 
@@ -160,6 +187,7 @@
   function fromPage(kind, body) {
     if (kind === "ready") return tellPage("listening");
     if (kind === "observed") return enqueue(body);
+    if (kind === "told") return enqueueApart(body);
     if (kind === "dropped") return lose(body.channelAccountId, body.conversationId);
     if (kind === "account") {
       hello = body;
@@ -229,6 +257,7 @@
     if (isAttached()) return;
     clearInterval(orphanLook);
     queue.length = 0;
+    apart.length = 0;
     showNotice("noticeOrphan");
   }, ORPHAN_LOOK_MS);
 

@@ -14,12 +14,16 @@
   const TO_PAGE = "bright:to-page";
   const MAX_EARLY = 2_000;
   const MAX_DROPPED = 1_000;
+  /** Looks at cards and customers kept; older ones go, and are shown again some day. */
+  const MAX_EARLY_TOLD = 200;
   const ACCOUNT_POLL_MS = 250;
   /** A surface that failed is left alone for so long. */
   const SURFACE_REST_MS = 60_000;
 
   /** @type {{conversationId: string | null, rows: BrightObservation[]}[]} */
   const early = [];
+  /** @type {{ledger: string, entries: object[]}[]} */
+  const earlyTold = [];
   /** @type {Set<string | null>} of which conversations something did not fit; null: any */
   const dropped = new Set();
   let observerListens = false;
@@ -55,10 +59,26 @@
       );
       tell("observed", { channelAccountId: account, conversationId, rows });
     }
+    for (const said of earlyTold.splice(0)) {
+      tell("told", { channelAccountId: account, ...said });
+    }
+  }
+
+  /**
+   * What is no message goes a way of its own, so that no message waits behind it.
+   *
+   * @param {"cards" | "facts"} ledger
+   * @param {object[]} entries
+   */
+  function seenApart(ledger, entries) {
+    if (earlyTold.length >= MAX_EARLY_TOLD) earlyTold.shift();
+    earlyTold.push({ ledger, entries });
+    flush();
   }
 
   /** @type {(conversationId: string | null, rows: BrightObservation[]) => void} */
   function seen(conversationId, rows) {
+    bright.adapters.renderedCards.remember(conversationId, rows);
     if (early.length >= MAX_EARLY) drop(early.shift());
     early.push({ conversationId, rows: /** @type {any} */ (safe(rows)) });
     flush();
@@ -113,6 +133,7 @@
     for (const surface of rested.length > 0 ? rested : surfaces) {
       try {
         const page = await surface.ask(ask);
+        bright.adapters.renderedCards.remember(ask.conversationId, page.observations);
         if (page.observations.length > 0 || ask.cursor !== null) return told(page);
         empty ??= page;
       } catch (error) {
@@ -186,6 +207,8 @@
     toldAccount = undefined; // what the page said before was heard by nobody: greet again
     flush();
   });
+  bright.adapters.renderedCards.watch((cards) => seenApart("cards", cards));
+  bright.adapters.customerCard.watch((facts) => seenApart("facts", [facts]));
   // The account's id stands in the page's HTML, which comes after this script; and a page
   // may change whose it is.
   setInterval(flush, ACCOUNT_POLL_MS);

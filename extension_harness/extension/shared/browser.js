@@ -80,6 +80,16 @@ export function removeLocal(keys) {
   return chrome.storage.local.remove(keys);
 }
 
+/**
+ * What lasts as long as the browser, however often the worker dies.
+ *
+ * @param {string[]} keys
+ * @returns {Promise<Record<string, any>>}
+ */
+export function readSession(keys) {
+  return chrome.storage.session.get(keys);
+}
+
 /** @param {Record<string, unknown>} values */
 export function writeSession(values) {
   return chrome.storage.session.set(values);

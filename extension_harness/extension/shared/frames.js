@@ -12,6 +12,7 @@ export const PROTOCOL_VERSION = 1;
  * @property {"welcome"} type
  * @property {string} connectionId
  * @property {string} storeId
+ * @property {number} [serverTimeMs]
  * @property {number} heartbeatIntervalMs
  * @property {number} authorizationVersion
  * @property {string[]} accounts
@@ -96,7 +97,16 @@ export const PROTOCOL_VERSION = 1;
  * @property {{conversationId: string, anchor: {latestMessageId: string} | null}[]} conversations
  */
 
-/** @typedef {{type: "command", commandId: string, name: string}} Command */
+/**
+ * Its name and arguments are judged where it is carried out.
+ *
+ * @typedef {object} Command
+ * @property {"command"} type
+ * @property {string} commandId
+ * @property {string} name
+ * @property {Record<string, any>} arguments
+ * @property {number} deadlineMs by Bright's clock
+ */
 
 /**
  * @typedef {Welcome | ObservationAck | LedgerAck | WsError

@@ -24,6 +24,8 @@ import { LONGEST_TIMER_MS } from "./backoff.js";
  * @property {number} pageTimeoutMs for one answer of the page
  * @property {number} pageAttempts tries of one request before the conversation waits
  * @property {number} listRefreshMs how often the conversation list is read again
+ * @property {number} sendGapMs between two messages sent in an account's name
+ * @property {number} sendMaxPerMinute
  * @property {number} claimRetryMs after which a claim without an anchor is sent again
  */
 
@@ -45,6 +47,8 @@ export const DEFAULTS = Object.freeze({
   pageTimeoutMs: 20_000,
   pageAttempts: 3,
   listRefreshMs: 300_000,
+  sendGapMs: 3_000,
+  sendMaxPerMinute: 8,
   claimRetryMs: 30_000,
 });
 

@@ -88,7 +88,44 @@
     }
     text.className = "session-rich-content card";
     text.textContent = cardLine(kind, plain);
+    void drawCard(text, row);
     return text;
+  }
+
+  // The texts of a card come after its message, by a call of their own.
+  async function drawCard(card, row) {
+    const messageId = String(row.messageId ?? "").replace(/\.PNM$/, "");
+    if (!/^\d+$/.test(messageId)) return;
+    const { title, lines } = await simulator.post("/__simulator__/card", { messageId });
+    if (title === undefined) return;
+    const parts = [["card-title", title], ...lines.map((line) => ["card-line", line])];
+    card.replaceChildren(
+      ...parts.map(([name, words]) => {
+        const part = document.createElement("div");
+        part.className = name;
+        part.textContent = words;
+        return part;
+      }),
+    );
+  }
+
+  // What the customer card knows comes as a script that calls back.
+  let customers = 0;
+  function askCustomer(row) {
+    customers += 1;
+    const callback = `jsonp_${customers}`;
+    const script = document.createElement("script");
+    window[callback] = () => {
+      delete window[callback];
+      script.remove();
+    };
+    const query = new URLSearchParams({
+      buyerAccountId: row.contact.accountIdEncrypt,
+      secReqToken: row.contact.chatToken,
+      callback,
+    });
+    script.src = `/jsonp/customerPluginQueryServiceI/queryCustomerInfo.json?${query}`;
+    document.head.append(script);
   }
 
   function cardLine(kind, content) {
@@ -171,6 +208,7 @@
       contactAccountIdEncrypt: row.contact.accountIdEncrypt,
     });
     card.src = `/message/alicrm.htm?${query}&name=${encodeURIComponent(row.name)}`;
+    askCustomer(row);
     window.__activeConversation__ = { cid: idOf(row) };
     simulator.threadOpened?.(row);
     return older();

@@ -182,6 +182,13 @@
     },
     takeUnread,
     handles: (id) => known.get(id) ?? {},
+    ofAccount(accountIdEncrypt) {
+      takeGlobals(); // the encrypted ids change; the page's own list has the present ones
+      const found = Array.from(known).filter(
+        ([, row]) => row.accountIdEncrypt === accountIdEncrypt,
+      );
+      return found.length === 1 ? found[0][0] : undefined;
+    },
     async read(timeoutMs) {
       takeGlobals();
       const [walked, unread] = await Promise.allSettled([
