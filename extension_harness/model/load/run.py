@@ -14,6 +14,7 @@ from typing import Any
 from extension_harness.errors import WaitTimeoutError
 from extension_harness.model.load.extension import LiveExtension, Place
 from extension_harness.model.load.verdict import faults_of, is_at_rest
+from extension_harness.model.steps import Json
 from extension_harness.server import BrightServer, StoreDump
 
 ACCOUNTS_A_BINDING = 10
@@ -155,21 +156,22 @@ async def _trouble(extension: LiveExtension, plan: Plan, random: Random) -> None
     """Messages, kills and reloads of one extension, until it is cancelled."""
     while True:
         await asyncio.sleep(random.expovariate(1 / plan.message_seconds))
-        _message(extension, random)
+        extension.show({**_message(extension, random), "surface": "emitter"})
         if random.random() < plan.message_seconds / plan.kill_seconds:
             extension.kill()
-        if random.random() < 0.02:
+        if random.random() < 0.05:
+            # Nobody saw what came while no page was open.
+            for _ in range(random.randrange(4)):
+                _message(extension, random)
             extension.reload_page()
 
 
-def _message(extension: LiveExtension, random: Random) -> None:
+def _message(extension: LiveExtension, random: Random) -> Json:
     truth = extension.truth
     number = random.randrange(len(truth.conversations) + 1)
     latest = truth.conversation(f"c{number}").latest_at_ms or 0
     sent_at_ms = max(latest, time.time_ns() // 1_000_000)
-    row = truth.add(f"c{number}", sent_at_ms, inbound=random.random() < 0.7)
-    if random.random() < 0.8:
-        extension.show({**row, "surface": "emitter"})  # else its list alone tells
+    return truth.add(f"c{number}", sent_at_ms, inbound=random.random() < 0.7)
 
 
 async def _server_trouble(server: BrightServer, plan: Plan) -> None:
