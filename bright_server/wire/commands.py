@@ -24,6 +24,7 @@ CommandReason = Literal[
     "busy",
     "command_unsupported",
     "connection_lost",
+    "conversation_unknown",
     "consent_missing",
     "deadline_passed",
     "not_confirmed",

@@ -73,7 +73,7 @@ async def page(
 def _post(
     server: Server, body: bytes, headers: dict[str, str]
 ) -> tuple[int, str, dict[str, Any]]:
-    request = urllib.request.Request(  # noqa: S310 - an address of our own
+    request = urllib.request.Request(
         f"http://{server.address}/v1/commands", body, headers, method="POST"
     )
     try:
