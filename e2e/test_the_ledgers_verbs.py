@@ -230,8 +230,14 @@ def test_buyer_facts_are_the_newest_and_confirmed_exactly(
     assert verbs("confirmBuyerFacts", stranger, named(11, 2)) is False
     key = json.dumps([account, CHAT], separators=(",", ":"))
     missing = json.dumps([stranger, CHAT], separators=(",", ":"))
-    expected = {**facts(11, 2), "key": key, "uploadedFingerprint": "of 1"}
+    expected = {**facts(11, 2), "key": key, "uploadedFingerprint": None}
     assert verbs("readBuyerFacts", [missing, key]) == [None, expected]
     assert verbs("confirmBuyerFacts", account, named(11, 2)) is True
     [row] = verbs.records(BUYER_FACTS, account)
     assert row["uploadedFingerprint"] == "of 2"
+    assert verbs("recordBuyerFacts", facts(12, 2)) is True
+    [row] = verbs.records(BUYER_FACTS, account)
+    assert row["uploadedFingerprint"] == "of 2"
+    assert verbs("dropBuyerFacts", account, named(11, 2)) is False
+    assert verbs("dropBuyerFacts", account, named(12, 2)) is True
+    assert verbs.records(BUYER_FACTS, account) == []

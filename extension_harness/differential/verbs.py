@@ -307,6 +307,12 @@ def confirm_buyer_facts(people: People) -> Arguments:
     return [people.account(), _mark(people)]
 
 
+def settle_profiles(people: People) -> Arguments:
+    """What Bright says of several profiles at once."""
+    answer = {"confirmed": [_mark(people), _mark(people)], "refused": [_mark(people)]}
+    return [people.account(), answer, people.now()]
+
+
 def account_alone(people: People) -> Arguments:
     """An account."""
     return [people.account()]
@@ -325,8 +331,10 @@ VERBS: dict[str, tuple[int, Callable[[People], Arguments]]] = {
     "observeProfiles": (6, observe_profiles),
     "confirmProfile": (4, profile_mark),
     "dropProfile": (2, profile_mark),
+    "settleProfiles": (3, settle_profiles),
     "recordBuyerFacts": (3, record_buyer_facts),
     "confirmBuyerFacts": (2, confirm_buyer_facts),
+    "dropBuyerFacts": (1, confirm_buyer_facts),
     "nextPending": (3, next_pending),
     "pendingConversations": (3, pending_conversations),
     "stillPending": (1, scope),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from storage_schema.onetalk.acknowledgements import apply_results
 from storage_schema.onetalk.buyer_facts import (
     confirm_buyer_facts,
+    drop_buyer_facts,
     read_buyer_facts,
     record_buyer_facts,
 )
@@ -53,6 +54,7 @@ from storage_schema.onetalk.profiles import (
     drop_profile,
     list_pending_profiles,
     observe_profiles,
+    settle_profiles,
 )
 from storage_schema.onetalk.rebuild import rebuild_conversation
 from storage_schema.onetalk.reoffers import reoffer
@@ -73,6 +75,7 @@ __all__ = [
     "confirm_buyer_facts",
     "confirm_profile",
     "count_candidates",
+    "drop_buyer_facts",
     "drop_profile",
     "known_accounts",
     "list_pending_cards",
@@ -91,6 +94,7 @@ __all__ = [
     "record_buyer_facts",
     "record_cards",
     "reoffer",
+    "settle_profiles",
     "still_pending",
     "take_list",
     "update_checkpoint",

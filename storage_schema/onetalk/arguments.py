@@ -148,6 +148,13 @@ class UploadMark(TypedDict):
     observedAtMs: int
 
 
+class ProfileAnswer(TypedDict):
+    """What Bright says of many profiles at once."""
+
+    confirmed: Sequence[UploadMark]
+    refused: Sequence[UploadMark]
+
+
 class ObservedBuyerFacts(TypedDict):
     """A buyer's facts as a page showed them."""
 

@@ -18,20 +18,27 @@ from storage_schema.onetalk.transactions import reading, writing
 
 
 def record_buyer_facts(connection: Connection, observed: ObservedBuyerFacts) -> bool:
-    """Takes an observation over if it is strictly newer; gives whether it was."""
+    """Takes an observation over if it is strictly newer; gives whether it was.
+
+    Other facts than those before are not Bright's, also if they were once: it may have
+    those between.
+    """
     key = conversation_key(observed["channelAccountId"], observed["conversationId"])
     with writing(connection, [BUYER_FACTS]) as transaction:
         before = _read(transaction, key)
         at = field(observed, "observedAtMs")
         if before is not None and is_at_most(at, field(before, "observedAtMs")):
             return False
-        uploaded = UNDEFINED if before is None else field(before, "uploadedFingerprint")
+        fingerprint = field(observed, "fingerprint")
+        uploaded: object = UNDEFINED
+        if before is not None and field(before, "fingerprint") == fingerprint:
+            uploaded = field(before, "uploadedFingerprint")
         after = {
             "key": key,
             "channelAccountId": observed["channelAccountId"],
             "conversationId": observed["conversationId"],
             "facts": field(observed, "facts"),
-            "fingerprint": field(observed, "fingerprint"),
+            "fingerprint": fingerprint,
             "observedAtMs": at,
             "uploadedFingerprint": None if is_absent(uploaded) else uploaded,
         }
@@ -54,16 +61,33 @@ def confirm_buyer_facts(
     key = conversation_key(account, named["conversationId"])
     with writing(connection, [BUYER_FACTS]) as transaction:
         before = _read(transaction, key)
-        if before is None:
+        if before is None or not _is_meant(before, named):
             return False
-        is_meant = all(
-            field(before, mark) == field(named, mark)
-            for mark in ("fingerprint", "observedAtMs")
-        )
-        if is_meant:
-            after = {**before, "uploadedFingerprint": named["fingerprint"]}
-            transaction.object_store(BUYER_FACTS).put(after)
-        return is_meant
+        after = {**before, "uploadedFingerprint": named["fingerprint"]}
+        transaction.object_store(BUYER_FACTS).put(after)
+        return True
+
+
+def drop_buyer_facts(connection: Connection, account: str, named: UploadMark) -> bool:
+    """Bright can never take exactly these facts: they go.
+
+    What is observed next counts, whatever its time. False where they are others by now,
+    or there are none.
+    """
+    key = conversation_key(account, named["conversationId"])
+    with writing(connection, [BUYER_FACTS]) as transaction:
+        before = _read(transaction, key)
+        if before is None or not _is_meant(before, named):
+            return False
+        transaction.object_store(BUYER_FACTS).delete(key)
+        return True
+
+
+def _is_meant(before: BuyerFactsRecord, named: UploadMark) -> bool:
+    return all(
+        field(before, mark) == field(named, mark)
+        for mark in ("fingerprint", "observedAtMs")
+    )
 
 
 def _read(transaction: Transaction, key: str) -> BuyerFactsRecord | None:

@@ -14,6 +14,7 @@ from storage_schema.onetalk.arguments import (
     Limit,
     ObservedProfile,
     ObservedProfiles,
+    ProfileAnswer,
     UploadMark,
 )
 from storage_schema.onetalk.javascript import (
@@ -136,6 +137,28 @@ def confirm_profile(
 
     False where it is not pending any more: a late ACK never removes a newer one.
     """
+    answer: ProfileAnswer = {"confirmed": [named], "refused": []}
+    return settle_profiles(connection, account, answer, now_ms) == 1
+
+
+def drop_profile(
+    connection: Connection, account: str, named: UploadMark, now_ms: int
+) -> bool:
+    """Bright refuses exactly this one; a newer observation is another (OT-84).
+
+    False where it is not pending any more.
+    """
+    answer: ProfileAnswer = {"confirmed": [], "refused": [named]}
+    return settle_profiles(connection, account, answer, now_ms) == 1
+
+
+def settle_profiles(
+    connection: Connection, account: str, answer: ProfileAnswer, now_ms: int
+) -> int:
+    """Takes over what Bright says of many, each as if alone, in one transaction.
+
+    Gives how many of them counted.
+    """
 
     def confirmed(before: _Fields, pending: PendingProfile) -> _Fields:
         marks = [_mark(before, "uploadedObservedAtMs"), pending["observedAtMs"]]
@@ -149,17 +172,6 @@ def confirm_profile(
             "lastUploadedAtMs": now_ms,
         }
 
-    return _settle(connection, account, named, confirmed)
-
-
-def drop_profile(
-    connection: Connection, account: str, named: UploadMark, now_ms: int
-) -> bool:
-    """Bright refuses exactly this one; a newer observation is another (OT-84).
-
-    False where it is not pending any more.
-    """
-
     def dropped(before: _Fields, pending: PendingProfile) -> _Fields:
         marks = [_mark(before, "rejectedObservedAtMs"), pending["observedAtMs"]]
         return {
@@ -168,27 +180,34 @@ def drop_profile(
             "updatedAtMs": now_ms,
         }
 
-    return _settle(connection, account, named, dropped)
+    with writing(connection, [PROFILES]) as transaction:
+        settled = [
+            _settle(transaction, account, named, confirmed)
+            for named in answer["confirmed"]
+        ]
+        settled += [
+            _settle(transaction, account, named, dropped) for named in answer["refused"]
+        ]
+    return sum(settled)
 
 
 def _settle(
-    connection: Connection,
+    transaction: Transaction,
     account: str,
     named: UploadMark,
     change: Callable[[_Fields, PendingProfile], _Fields],
 ) -> bool:
     """Takes the pending one away if both its marks match; `change` says how."""
-    with writing(connection, [PROFILES]) as transaction:
-        record = _read(transaction, account, named["conversationId"])
-        before: _Fields = {**(record or {})}
-        found = before.pop("pending", None)
-        if is_absent(found):
-            return False
-        pending = cast("PendingProfile", found)
-        is_meant = all(
-            field(pending, mark) == field(named, mark)
-            for mark in ("fingerprint", "observedAtMs")
-        )
-        if is_meant:
-            transaction.object_store(PROFILES).put(change(before, pending))
-        return is_meant
+    record = _read(transaction, account, named["conversationId"])
+    before: _Fields = {**(record or {})}
+    found = before.pop("pending", None)
+    if is_absent(found):
+        return False
+    pending = cast("PendingProfile", found)
+    is_meant = all(
+        field(pending, mark) == field(named, mark)
+        for mark in ("fingerprint", "observedAtMs")
+    )
+    if is_meant:
+        transaction.object_store(PROFILES).put(change(before, pending))
+    return is_meant

@@ -17,6 +17,7 @@ from storage_schema.onetalk import (
     confirm_buyer_facts,
     confirm_profile,
     count_candidates,
+    drop_buyer_facts,
     drop_profile,
     known_accounts,
     list_pending_cards,
@@ -34,6 +35,7 @@ from storage_schema.onetalk import (
     record_buyer_facts,
     record_cards,
     reoffer,
+    settle_profiles,
     still_pending,
     take_list,
     update_checkpoint,
@@ -91,6 +93,7 @@ BY_KEY: dict[str, Verb] = {
     ),
     "confirm_buyer_facts": lambda c: confirm_buyer_facts(c, ACCOUNT, mark("f", 9)),
     "confirm_profile": lambda c: confirm_profile(c, ACCOUNT, mark("f", 9), NOW),
+    "drop_buyer_facts": lambda c: drop_buyer_facts(c, ACCOUNT, mark("f", 9)),
     "drop_profile": lambda c: drop_profile(c, ACCOUNT, mark("f", 9), NOW),
     "known_accounts": known_accounts,
     "observe_profiles": lambda c: observe_profiles(c, ACCOUNT, [profile("f", 9)], NOW),
@@ -101,6 +104,9 @@ BY_KEY: dict[str, Verb] = {
     "record_batch": lambda c: record_batch(c, batch(fact("m1"), fact("m2"))),
     "record_buyer_facts": lambda c: record_buyer_facts(c, buyer("f", 10)),
     "record_cards": lambda c: record_cards(c, cards(card("m1"))),
+    "settle_profiles": lambda c: settle_profiles(
+        c, ACCOUNT, {"confirmed": [mark("f", 9)], "refused": [mark("f", 8)]}, NOW
+    ),
     "take_list": lambda c: take_list(
         c, ACCOUNT, [{"conversationId": CONVERSATION, "latestMessageAtMs": 5}], NOW
     ),

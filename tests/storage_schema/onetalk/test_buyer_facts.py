@@ -5,6 +5,7 @@ from __future__ import annotations
 from storage_schema import Connection
 from storage_schema.onetalk import (
     confirm_buyer_facts,
+    drop_buyer_facts,
     read_buyer_facts,
     record_buyer_facts,
 )
@@ -34,7 +35,7 @@ def test_facts_are_kept_under_their_conversation(connection: Connection) -> None
 
 
 def test_only_strictly_newer_facts_are_taken(connection: Connection) -> None:
-    """And what Bright has stays known."""
+    """And others than Bright's are not known to it, whatever it had before."""
     record_buyer_facts(connection, buyer("f1", 10))
     confirm_buyer_facts(connection, ACCOUNT, mark("f1", 10))
 
@@ -42,8 +43,48 @@ def test_only_strictly_newer_facts_are_taken(connection: Connection) -> None:
 
     assert taken == [False, False, True]
     record = only(connection, BUYER_FACTS)
-    assert (record["fingerprint"], record["uploadedFingerprint"]) == ("f2", "f1")
+    assert (record["fingerprint"], record["uploadedFingerprint"]) == ("f2", None)
     assert record["facts"] == {"of": "f2"}
+
+
+def test_the_same_facts_again_stay_known(connection: Connection) -> None:
+    record_buyer_facts(connection, buyer("f1", 10))
+    confirm_buyer_facts(connection, ACCOUNT, mark("f1", 10))
+
+    assert record_buyer_facts(connection, buyer("f1", 11))
+
+    assert only(connection, BUYER_FACTS)["uploadedFingerprint"] == "f1"
+
+
+def test_facts_that_come_back_are_told_again(connection: Connection) -> None:
+    """Bright may have those between, whose ACK was lost."""
+    record_buyer_facts(connection, buyer("f1", 10))
+    confirm_buyer_facts(connection, ACCOUNT, mark("f1", 10))
+    record_buyer_facts(connection, buyer("f2", 11))
+
+    record_buyer_facts(connection, buyer("f1", 12))
+
+    assert only(connection, BUYER_FACTS)["uploadedFingerprint"] is None
+
+
+def test_what_can_never_be_taken_goes_and_an_older_one_counts(
+    connection: Connection,
+) -> None:
+    """OT-84: a clock that was ahead stands in nobody's way afterwards."""
+    record_buyer_facts(connection, buyer("f1", 900))
+
+    others = [
+        drop_buyer_facts(connection, account, each)
+        for account, each in (
+            (ACCOUNT, mark("f1", 10)),
+            (ACCOUNT, mark("f2", 900)),
+            (OTHER_ACCOUNT, mark("f1", 900)),
+        )
+    ]
+
+    assert others == [False] * 3
+    assert drop_buyer_facts(connection, ACCOUNT, mark("f1", 900))
+    assert record_buyer_facts(connection, buyer("f2", 20))
 
 
 def test_only_an_exact_match_confirms(connection: Connection) -> None:

@@ -11,6 +11,7 @@ from storage_schema.onetalk import (
     drop_profile,
     list_pending_profiles,
     observe_profiles,
+    settle_profiles,
 )
 from storage_schema.onetalk.arguments import ObservedProfile
 from storage_schema.onetalk.keys import conversation_key
@@ -87,6 +88,28 @@ def test_a_confirmation_takes_the_pending_one_over(connection: Connection) -> No
         "updatedAtMs": NOW + 5,
         "lastUploadedAtMs": NOW + 5,
     }
+
+
+def test_an_answer_of_many_is_each_of_them_alone(connection: Connection) -> None:
+    """OT-83, OT-84: one transaction, and what does not match costs no other."""
+    observe(connection, *(profile("f", 10, each) for each in ("c1", "c2", "c3")))
+
+    settled = settle_profiles(
+        connection,
+        ACCOUNT,
+        {
+            "confirmed": [mark("f", 10, "c1"), mark("f", 9, "c2")],
+            "refused": [mark("f", 10, "c3"), mark("f", 10, "c9")],
+        },
+        NOW + 1,
+    )
+
+    assert settled == 2
+    by_chat = {each["conversationId"]: each for each in records(connection, PROFILES)}
+    assert by_chat["c1"]["lastUploadedFingerprint"] == "f"
+    assert by_chat["c2"]["pending"]["fingerprint"] == "f"
+    assert by_chat["c3"]["rejectedObservedAtMs"] == 10
+    assert [each for each, row in by_chat.items() if "pending" in row] == ["c2"]
 
 
 @pytest.mark.parametrize("settle", [confirm_profile, drop_profile])
