@@ -1,12 +1,14 @@
 // The popup: asks the worker how things stand, again and again while it is open.
 
 import { askWorker, openOptions, translated } from "../shared/browser.js";
+import { rebuildButton } from "./rebuilding.js";
 import { ageWords, countWords, translatePage, wordsFor } from "./words.js";
 
 const REFRESH_MS = 1_000;
 
 /** @typedef {import("../background/status.js").AccountStatus} AccountStatus */
 /** @typedef {import("../background/status.js").ConversationStatus} ConversationStatus */
+/** @typedef {ConversationStatus & {channelAccountId: string}} ShownConversation */
 
 /**
  * @param {string} id
@@ -101,7 +103,9 @@ function showTotals(accounts, nowMs) {
 
 /** @param {AccountStatus[]} accounts */
 function showConversations(accounts) {
-  const shown = accounts.flatMap((account) => account.shown);
+  const shown = accounts.flatMap(({ channelAccountId, shown: some }) =>
+    some.map((each) => ({ ...each, channelAccountId })),
+  );
   const all = accounts.reduce((total, account) => total + account.conversations, 0);
   element("conversations").hidden = shown.length === 0;
   element("conversations-none").hidden = shown.length > 0;
@@ -110,10 +114,30 @@ function showConversations(accounts) {
     "conversations-more",
     translated("conversationsMore", [countWords(shown.length), countWords(all)]),
   );
-  element("conversations").replaceChildren(...shown.map(conversationRow));
+  showRows(shown);
 }
 
-/** @param {ConversationStatus} conversation */
+let rowsShown = "";
+
+/**
+ * Makes the rows anew only when they say something else, and leaves the focus where it was.
+ *
+ * @param {ShownConversation[]} shown
+ */
+function showRows(shown) {
+  const saying = JSON.stringify(shown);
+  if (saying === rowsShown) return;
+  rowsShown = saying;
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+  const name = focused?.dataset.rebuild;
+  const rows = shown.map(conversationRow);
+  element("conversations").replaceChildren(...rows);
+  if (name === undefined) return;
+  const again = rows.find((row) => row.dataset.conversation === name);
+  again?.querySelector("button")?.focus();
+}
+
+/** @param {ShownConversation} conversation */
 function conversationRow(conversation) {
   const row = document.createElement("li");
   row.dataset.conversation = conversation.conversationId;
@@ -127,7 +151,7 @@ function conversationRow(conversation) {
   const standing = document.createElement("span");
   standing.className = "quiet";
   standing.textContent = standingWords(conversation);
-  line.append(name, standing);
+  line.append(name, standing, rebuildButton(conversation));
   const bar = document.createElement("progress");
   bar.max = 1;
   bar.value = conversation.progress;
