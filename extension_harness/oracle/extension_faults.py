@@ -25,11 +25,6 @@ KNOWN_STORES = frozenset(
         "onetalk_rendered_card_ledger",
     }
 )
-UNTOUCHED = (
-    "onetalk_buyer_facts",
-    "onetalk_rendered_card_ledger",
-)
-"""Stores that nothing of the page fills yet."""
 
 
 def candidate_faults(extension: DatabaseDump, server: StoreDump) -> Iterator[str]:
@@ -109,9 +104,6 @@ def stray_faults(extension: DatabaseDump) -> Iterator[str]:
         f"unknown store {name}"
         for name in sorted(extension.stores.keys() - KNOWN_STORES)
     )
-    for name in UNTOUCHED:
-        if extension.records(name):
-            yield f"{len(extension.records(name))} records in {name}"
     listed = {
         conversation_of(each)
         for each in extension.records("onetalk_conversation_bootstraps")

@@ -20,6 +20,7 @@ from extension_harness.oracle.server_faults import (
     outbox_faults,
     sequence_faults,
 )
+from extension_harness.oracle.surroundings_faults import surroundings_faults
 from extension_harness.page.ledger import Ledger
 from extension_harness.page.records import AnomalyComparison, Comparison
 from extension_harness.server import StoreDump
@@ -85,6 +86,7 @@ def judge(ledger: Ledger, server: StoreDump, extension: DatabaseDump) -> Verdict
             *checkpoint_faults(extension, server),
             *stray_faults(extension),
             *profile_faults(ledger, extension),
+            *surroundings_faults(ledger, extension, server),
             *sequence_faults(server),
             *outbox_faults(server),
             *conflict_faults(ledger, server),

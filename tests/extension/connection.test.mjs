@@ -137,6 +137,7 @@ test("44xx stops until the configuration changes, also when poked", () => {
   assert.deepEqual(told.at(-1), {
     closeCode: 4401,
     reason: "revoked",
+    code: "binding_unknown",
     atMs: clock.now(),
   });
   clock.pass(1e9);
@@ -145,6 +146,58 @@ test("44xx stops until the configuration changes, also when poked", () => {
   assert.equal(ScriptedSocket.all.length, 1);
   connection.reconfigure(null);
   assert.equal(ScriptedSocket.all.length, 2);
+});
+
+test("OT-60: whether a binding was revoked or never known is carried into the stop", () => {
+  online();
+  last().says({ type: "binding.revoked", reason: "revoked" });
+  last().isClosed(4401, "binding: revoked");
+  assert.equal(connection.stop.code, "binding_revoked");
+  connection.reconfigure(null);
+  last().opens();
+  last().isClosed(4401, "binding missing, unknown or revoked");
+  assert.equal(connection.stop.code, "binding_unknown");
+});
+
+test("OT-60: a changed version is no end; it is greeted anew, later each time", () => {
+  connection.want(true);
+  const waits = [];
+  for (let time = 0; time < 6; time += 1) {
+    last().opens();
+    last().says(welcome());
+    last().says({ type: "binding.revoked", reason: "version_changed" });
+    last().isClosed(4401, "binding: version_changed");
+    assert.equal(connection.state, "waiting");
+    assert.equal(connection.trouble.code, "authorization_changed");
+    waits.push(connection.retryAtMs - clock.now());
+    clock.pass(waits.at(-1));
+  }
+  assert.deepEqual(waits, [250, 500, 1_000, 2_000, 4_000, 8_000]);
+  assert.equal(
+    told.some((each) => typeof each === "object"),
+    false,
+  );
+  // One heartbeat that is answered: it holds, and the next change is the first again.
+  last().opens();
+  last().says(welcome());
+  last().says({
+    type: "heartbeat.ack",
+    requestId: "r",
+    authorizationVersion: 1,
+  });
+  last().says({ type: "binding.revoked", reason: "version_changed" });
+  last().isClosed(4401);
+  assert.equal(connection.retryAtMs - clock.now(), 250);
+});
+
+test("OT-60: what is said is why the last connection ended, not the one before", () => {
+  connection.want(true);
+  last().isClosed(1006);
+  clock.pass(connection.retryAtMs - clock.now());
+  last().opens();
+  last().isClosed(4503, "the authorization service does not answer");
+  assert.equal(connection.state, "waiting");
+  assert.equal(connection.trouble.code, "closed_4503");
 });
 
 test("a displaced connection does not fight, and does not wait for ever", () => {

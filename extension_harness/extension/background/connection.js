@@ -29,6 +29,7 @@ import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
  * @typedef {object} Stop why the connection does not come back by itself
  * @property {number} closeCode
  * @property {string} reason
+ * @property {string} [code] what it is, in a stable word; an older version kept none
  * @property {number} atMs since when
  */
 
@@ -58,6 +59,10 @@ export class Connection {
   #serverAheadMs = 0;
   #wanted = false;
   #attempt = 0;
+  /** Times in a row that Bright wanted to be greeted anew, no heartbeat answered between. */
+  #greetedAnew = 0;
+  /** @type {string | null} why Bright says that it will close, told before the close */
+  #farewell = null;
   #lastFrameAtMs = 0;
   #nextHeartbeatAtMs = 0;
   #requests = 0;
@@ -163,6 +168,7 @@ export class Connection {
     if (this.stop !== null) return this.#become("stopped");
     if (endpoint === null || bindingToken === "") return this.#become("unconfigured");
     this.retryAtMs = null;
+    this.#farewell = null;
     clock.cancel(this.#timer);
     /** @type {WebSocket} */
     let socket;
@@ -215,13 +221,15 @@ export class Connection {
     }
     if (this.state !== "online") return;
     if (frame.type === "binding.revoked") {
-      this.trouble = { code: "binding_revoked", message: frame.reason };
+      this.#farewell = frame.reason;
       return;
     }
     if (frame.type === "heartbeat.ack") {
       // Another version may allow less: greet again before anything else is done (OT-60).
       if (frame.authorizationVersion !== this.welcome?.authorizationVersion) {
         this.abandon("authorization_changed", "The authorization changed.");
+      } else {
+        this.#greetedAnew = 0;
       }
       return;
     }
@@ -279,18 +287,23 @@ export class Connection {
    */
   #closed(socket, closeCode, reason) {
     if (socket !== this.#socket) return;
-    this.trouble ??= {
-      code: `closed_${closeCode}`,
+    const code = closeName(closeCode, this.#farewell);
+    this.trouble = {
+      code,
       message: reason || `The connection was closed (${closeCode}).`,
     };
     this.#drop(null);
-    if (isFinal(closeCode)) {
-      this.stop = { closeCode, reason, atMs: this.#parts.clock.now() };
-      this.#become("stopped");
-      this.#parts.events.stopped(this.stop);
-    } else {
-      this.#retry(closeCode);
+    // The token holds, under another version of the authorization: greet again, later each
+    // time that this is all that comes of it (OT-60).
+    if (code === "authorization_changed") {
+      this.#attempt = this.#greetedAnew;
+      this.#greetedAnew += 1;
+      return this.#retry(1006);
     }
+    if (!isFinal(closeCode)) return this.#retry(closeCode);
+    this.stop = { closeCode, reason, code, atMs: this.#parts.clock.now() };
+    this.#become("stopped");
+    this.#parts.events.stopped(this.stop);
   }
 
   /** @param {number} closeCode */
@@ -341,4 +354,16 @@ export class Connection {
     this.state = state;
     this.#parts.events.changed();
   }
+}
+
+/**
+ * What a close means, in a stable word.
+ *
+ * @param {number} closeCode
+ * @param {string | null} farewell why Bright said that it would close
+ */
+function closeName(closeCode, farewell) {
+  if (closeCode !== 4401) return `closed_${closeCode}`;
+  if (farewell === null) return "binding_unknown"; // it was never taken
+  return farewell === "version_changed" ? "authorization_changed" : "binding_revoked";
 }

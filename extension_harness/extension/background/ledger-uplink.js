@@ -178,8 +178,8 @@ export class LedgerUplink {
         this.#answered(lane, true);
       }
     } else if (OF_THE_ENTRIES.includes(code)) {
+      lane.most = Math.ceil(parts.length / 2) / 2; // an answer of use doubles it
       this.#answered(lane, true);
-      lane.most = Math.ceil(parts.length / 2);
     } else if (retryable) {
       this.#answered(lane, false);
     } else {

@@ -59,7 +59,9 @@ function stateDetail(connection, nowMs) {
   if (state === "off" || state === "unconfigured") {
     return translated(`${STATES[state].name}Detail`);
   }
-  if (stop) return wordsFor("error", `closed_${stop.closeCode}`, stop.reason);
+  if (stop) {
+    return wordsFor("error", stop.code ?? `closed_${stop.closeCode}`, stop.reason);
+  }
   const why = trouble ? wordsFor("error", trouble.code, trouble.message) : "";
   if (retryAtMs === null) return why;
   const seconds = String(Math.max(0, Math.ceil((retryAtMs - nowMs) / 1_000)));

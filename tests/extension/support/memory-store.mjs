@@ -26,17 +26,19 @@ class Store {
   createIndex = (name, keyPath) => this.#indexes.set(name, keyPath);
   get = (key) => asked(structuredClone(this.records.get(key)));
   getKey = (key) => asked(this.records.has(key) ? key : undefined);
+  delete = (key) => asked(void this.records.delete(key));
   put = (record) =>
     asked(this.records.set(record[this.#keyPath], structuredClone(record)));
 
   index(name) {
     const keyOf = (record) =>
-      [this.#indexes.get(name)].flat().map((path) => record[path]);
+      [this.#indexes.get(name)].flat().map((path) => valueAt(record, path));
     const under = (range) => {
       const key = [range.only ?? range.begin].flat();
       return [...this.records]
         .sort(([left], [right]) => (left < right ? -1 : 1))
         .map(([, record]) => structuredClone(record))
+        .filter((record) => keyOf(record).every((part) => part !== undefined))
         .filter(
           (record) =>
             String(
@@ -65,6 +67,10 @@ class Store {
     };
   }
 }
+
+/** What lacks a part of its key has no entry in the index. */
+const valueAt = (record, path) =>
+  path.split(".").reduce((value, name) => value?.[name], record);
 
 const distinct = (keys) => [...new Set(keys.map(String))].sort();
 

@@ -48,7 +48,8 @@ def stores(ledger: Ledger) -> tuple[Rows, Rows]:
     """What the extension and Bright hold when all is well."""
     extension: Rows = {name: [] for name in KNOWN_STORES}
     server: Rows = {"message": [], "outbox": [], "conversation": [], "anchor": []}
-    server["conflict"] = []
+    for name in ("conflict", "contactProfile", "renderedCard", "buyerFacts"):
+        server[name] = []
     by_chat: dict[str, list[dict[str, Any]]] = {}
     for message in ledger.expected():
         by_chat.setdefault(message.conversation_id, []).append(message.as_dict())
@@ -175,7 +176,30 @@ def test_a_good_system_holds(ledger: Ledger, stores: tuple[Rows, Rows]) -> None:
             lambda e, s: e["onetalk_checkpoints"].append(e["onetalk_checkpoints"][0]),
             "two checkpoints",
         ),
-        (lambda e, s: e["onetalk_buyer_facts"].append({}), "onetalk_buyer_facts"),
+        (
+            lambda e, s: e["onetalk_buyer_facts"].append({**CHAT, "facts": {}}),
+            "extension: buyer facts of another account",
+        ),
+        (
+            lambda e, s: s["buyerFacts"].append(
+                {**profile(e), "facts": {"country": "BR"}}
+            ),
+            "Bright: buyer facts that the page did not tell",
+        ),
+        (
+            lambda e, s: e["onetalk_rendered_card_ledger"].append(
+                {**profile(e), "content": {"title": "Order 1", "lines": []}}
+            ),
+            "extension: card that the page did not draw so",
+        ),
+        (
+            lambda e, s: s["renderedCard"].append({**CHAT, "content": {}}),
+            "Bright: card of another account",
+        ),
+        (
+            lambda e, s: s["contactProfile"].append({**profile(e), "aliId": "9"}),
+            "Bright: profile that no list said",
+        ),
         (
             lambda e, s: profile(e)["pending"].update(aliId="9"),
             "pending profile that no list said",
