@@ -11,6 +11,7 @@ from typing import Any
 
 from extension_harness.model import events
 from extension_harness.model.claims import ClaimEvents, Claims
+from extension_harness.model.commands import CommandParts, Commands
 from extension_harness.model.configuration import (
     CONFIGURED,
     Stored,
@@ -23,10 +24,13 @@ from extension_harness.model.effects import Reply
 from extension_harness.model.errors import Fault, ModelMisuseError, describe
 from extension_harness.model.faults import Faults
 from extension_harness.model.frame_router import FrameRouter, RouterParts
+from extension_harness.model.ledger_uplink import LedgerUplink
+from extension_harness.model.ledgers import every_ledger
 from extension_harness.model.page_messages import PageMessages
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.presence import Presence, set_alarm
 from extension_harness.model.recorder import Recorder
+from extension_harness.model.sending import Sending
 from extension_harness.model.settings import Settings
 from extension_harness.model.settling import Settling, SettlingParts
 from extension_harness.model.steps import Behaviour, Join, Json, Local, OpenStore
@@ -56,6 +60,14 @@ class Background:
         self.uplink = Uplink(
             life, self.connection, self._settings, self._applied, self._failed
         )
+        self.ledgers = LedgerUplink(
+            life,
+            self.connection,
+            every_ledger(life),
+            self._settings,
+            idle=lambda: self._guard("settle", self.presence.settle()),
+            failed=self._failed,
+        )
         self.claims = Claims(
             life, self.connection, self._settings, self._claim_events()
         )
@@ -63,12 +75,24 @@ class Background:
         self.coverage = Coverage()
         self.sync = Sync(self._sync_parts(discoveries))
         self.page_messages = PageMessages(
-            self.coverage, self.pages, self.recorder, self.sync, self._failed
+            self.coverage,
+            self.pages,
+            self.recorder,
+            self.sync,
+            self._told,
+            self._failed,
         )
         self.presence = Presence(
-            life, self.connection, self.pages, self.sync, self._settings, self._guard
+            life,
+            self.connection,
+            self.pages,
+            self.sync,
+            self.ledgers,
+            self._settings,
+            self._guard,
         )
         self.settling = Settling(self._settling_parts(discoveries))
+        self.commands = Commands(self._command_parts())
         self.router = FrameRouter(self._router_parts(discoveries))
         self._ready = life.spawn("ready", self._begin())
 
@@ -92,8 +116,20 @@ class Background:
                 self._answer(event.reply, lambda: self.page_messages.hello(event))
             case events.PageObserved():
                 self._answer(event.reply, lambda: self.page_messages.observed(event))
+            case events.PageTold():
+                self._answer(
+                    event.reply,
+                    lambda: self.page_messages.told(event, self._life.now()),
+                )
+            case events.RebuildAsked(reply, account, conversation):
+                self._answer(reply, lambda: self._rebuild(account, conversation))
             case events.ReconnectAsked():
                 self._answer(event.reply, self._reconnect)
+            case _:
+                self._socket_happens(event)
+
+    def _socket_happens(self, event: events.Event) -> None:
+        match event:
             case events.SocketOpened(socket):
                 self.connection.opened(socket)
             case events.FrameReceived(socket, frame):
@@ -153,6 +189,22 @@ class Background:
         yield from self.presence.settle()
         return {}
 
+    def _rebuild(self, account: str, conversation: str) -> Behaviour[Json]:
+        if self.pages.of(account) is None:
+            return {"error": {"code": "page_missing", "message": "No page is open."}}
+        try:
+            rebuilt = yield from self.sync.rebuild(account, conversation)
+        except Exception as error:  # noqa: BLE001 - as the extension does
+            self._failed(error)
+            fault = describe(error)
+            return {"error": {"code": fault.code, "message": fault.message}}
+        return {"rebuilt": rebuilt}
+
+    def _told(self, ledger: str, account: str, conversation: str | None = None) -> None:
+        """A page told something that one of the ledgers beside the messages keeps."""
+        self.presence.busy()
+        self.ledgers.observed(ledger, account, conversation)
+
     def _answer(self, reply: int, behaviour: Callable[[], Behaviour[Json]]) -> None:
         def answered() -> Behaviour[None]:
             try:
@@ -185,11 +237,15 @@ class Background:
             frame=lambda frame: self._guard(
                 f"frame {frame['type']}", self.router.take(frame)
             ),
-            offline=lambda: self.uplink.halt(),  # noqa: PLW0108 - made later
+            offline=self._offline,
             stopped=lambda stop: self._guard(
                 "remember stop", self._remember({"stop": stop})
             ),
         )
+
+    def _offline(self) -> None:
+        self.uplink.halt()
+        self.ledgers.halt()
 
     def _recorded(self, recorded: Json) -> None:
         if recorded["added"] > 0:
@@ -219,6 +275,7 @@ class Background:
     def _registered(self, page: Page) -> None:
         self.settling.register_page(page)
         self.sync.relist(page)
+        self.ledgers.retry(page.account)
         self._guard("settle", self.presence.settle())
 
     def _sync_parts(self, discoveries: dict[str, str]) -> SyncParts:
@@ -233,6 +290,7 @@ class Background:
             recorder=self.recorder,
             settings=self._settings,
             listed=listed,
+            profiled=lambda account: self._told("profiles", account),
             history_ended=self.claims.consider,
             failed=self._failed,
         )
@@ -244,6 +302,7 @@ class Background:
             claims=self.claims,
             pages=self.pages,
             uplink=self.uplink,
+            ledgers=self.ledgers,
             sync=self.sync,
             discoveries=discoveries,
             stored=lambda: self.stored,
@@ -257,8 +316,25 @@ class Background:
             claims=self.claims,
             pages=self.pages,
             uplink=self.uplink,
+            ledgers=self.ledgers,
             presence=self.presence,
+            commands=self.commands,
             discoveries=discoveries,
+        )
+
+    def _command_parts(self) -> CommandParts:
+        def failed(fault: Fault) -> None:
+            self.faults.add(fault)
+
+        return CommandParts(
+            life=self._life,
+            connection=self.connection,
+            pages=self.pages,
+            sync=self.sync,
+            sending=Sending(self._life, self.pages, self._settings, self.sync.wake),
+            settings=self._settings,
+            profiled=lambda account: self._told("profiles", account),
+            failed=failed,
         )
 
     def _store_opened(self) -> None:

@@ -67,6 +67,7 @@ class Connection:
         self._last_frame_at_ms = 0
         self._next_heartbeat_at_ms = 0
         self._requests = 0
+        self._server_ahead_ms = 0
         self._timer: int | None = None
 
     @property
@@ -78,6 +79,10 @@ class Connection:
         """Unique in this worker's life."""
         self._requests += 1
         return f"{self._boot_id[:8]}-{self._requests}"
+
+    def server_now_ms(self) -> int:
+        """What Bright's clock says now, as far as its last word of it tells."""
+        return self._life.now() + self._server_ahead_ms
 
     def want(self, *, wanted: bool) -> None:
         """Whether a connection is wanted: opens it, or closes it with 1000."""
@@ -158,10 +163,15 @@ class Connection:
         frame = read_frame(data)
         if frame is None:
             return
+        self._note_time(frame.get("serverTimeMs"))
         if frame["type"] == "welcome" and self.state == "connecting":
             self._welcomed(frame)
         elif self.state == "online":
             self._take(frame)
+
+    def _note_time(self, server_time_ms: object) -> None:
+        if isinstance(server_time_ms, int) and not isinstance(server_time_ms, bool):
+            self._server_ahead_ms = server_time_ms - self._life.now()
 
     def closing(self, number: int) -> None:
         """What is sent from now on is not sent; the event is still to come."""

@@ -44,6 +44,17 @@ class PageObserved:
 
 
 @dataclass(frozen=True)
+class PageTold:
+    """A page tells what is no message; answered `{"stored": bool}`.
+
+    `body`: `channelAccountId`, `ledger` (`cards` or `facts`), `entries`.
+    """
+
+    reply: int
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class SocketOpened:
     """The handshake succeeded."""
 
@@ -88,15 +99,26 @@ class ReconnectAsked:
     reply: int
 
 
+@dataclass(frozen=True)
+class RebuildAsked:
+    """The popup's button to collect one conversation anew (OT-20)."""
+
+    reply: int
+    account: str
+    conversation: str
+
+
 Event: TypeAlias = (
     Started
     | Alarm
     | PageHello
     | PageObserved
+    | PageTold
     | SocketOpened
     | FrameReceived
     | SocketClosing
     | SocketClosed
     | LocalChanged
     | ReconnectAsked
+    | RebuildAsked
 )

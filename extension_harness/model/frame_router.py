@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from extension_harness.model.claims import Claims
+from extension_harness.model.commands import Commands
 from extension_harness.model.connection import Connection
 from extension_harness.model.faults import Faults
+from extension_harness.model.ledger_uplink import LedgerUplink
 from extension_harness.model.pages import Pages
 from extension_harness.model.presence import Presence
 from extension_harness.model.steps import Behaviour, Json
@@ -22,7 +24,9 @@ class RouterParts:
     claims: Claims
     pages: Pages
     uplink: Uplink
+    ledgers: LedgerUplink
     presence: Presence
+    commands: Commands
     discoveries: dict[str, str]
 
 
@@ -40,6 +44,8 @@ class FrameRouter:
                 yield from parts.uplink.acknowledge(frame)
                 if parts.uplink.batches_in_flight == 0:
                     yield from parts.presence.settle()
+            case "contact.profile.ack" | "card.rendered.ack" | "buyer.facts.ack":
+                yield from parts.ledgers.acknowledge(frame)
             case "anchor.snapshot":
                 yield from parts.claims.anchored(frame["anchors"])
             case "conversation.known":
@@ -49,18 +55,7 @@ class FrameRouter:
             case "ws.error":
                 yield from self._refused(frame)
             case "command":
-                self._commanded(frame)
-
-    def _commanded(self, command: Json) -> None:
-        """Never queued and never tried later: what cannot be done fails now (OT-62)."""
-        self._parts.connection.send(
-            {
-                "type": "command.result",
-                "commandId": command["commandId"],
-                "outcome": "failed",
-                "reason": "command_unsupported",
-            }
-        )
+                yield from parts.commands.take(frame)
 
     def _refused(self, error: Json) -> Behaviour[None]:
         parts = self._parts
@@ -68,7 +63,8 @@ class FrameRouter:
         if error["code"] == "claim_unproven" and account and conversation:
             yield from parts.claims.offer_again(account, conversation)
             return
-        yield from parts.uplink.refuse(error)
+        if not (yield from parts.uplink.refuse(error)):
+            yield from parts.ledgers.refuse(error)
         if error["retryable"]:
             return
         held = parts.connection.accounts

@@ -214,14 +214,17 @@ class Packed(Generic[T]):
 
 
 def pack_batch(
-    messages: Sequence[tuple[T, Json]], envelope: Json, max_frame_bytes: int
+    entries: Sequence[tuple[T, Json]],
+    envelope: Json,
+    max_frame_bytes: int,
+    name: str = "messages",
 ) -> Packed[T]:
-    """Takes messages, in order, as long as they fit into one frame."""
-    head = stringify({**envelope, "messages": []})
+    """Takes entries, in order, as long as they fit into one frame."""
+    head = stringify({**envelope, name: []})
     total = len(head.encode())
     parts: list[T] = []
     wires: list[Json] = []
-    for part, wire in messages:
+    for part, wire in entries:
         size = len(stringify(wire).encode()) + 1
         if total + size > max_frame_bytes:
             if not parts:
@@ -230,4 +233,4 @@ def pack_batch(
         total += size
         parts.append(part)
         wires.append(wire)
-    return Packed({**envelope, "messages": wires}, parts)
+    return Packed({**envelope, name: wires}, parts)

@@ -36,6 +36,7 @@ class Lists:
         pages: Pages,
         settings: Callable[[], Settings],
         listed: Callable[[str, Sequence[Json]], None],
+        profiled: Callable[[str], None],
         again: Callable[[str], None],
         failed: Callable[[Exception], object],
     ) -> None:
@@ -43,6 +44,7 @@ class Lists:
         self._pages = pages
         self._settings = settings
         self._listed = listed
+        self._profiled = profiled
         self._again = again
         self._failed = failed
         self._read: dict[str, _Read] = {}
@@ -110,7 +112,8 @@ class Lists:
         self._listed(account, conversations)
         try:
             # Apart, and last: it holds up no message (OT-87).
-            yield from record_profiles(account, chunk, at_ms)
+            if (yield from record_profiles(account, chunk, at_ms)) > 0:
+                self._profiled(account)
         except Exception as error:  # noqa: BLE001 - as the extension does
             self._failed(error)
 

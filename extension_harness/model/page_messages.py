@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from extension_harness.model.buyer_facts import record_facts
+from extension_harness.model.cards import record_rendered_cards
 from extension_harness.model.coverage import Coverage, note_lost
 from extension_harness.model.errors import describe
-from extension_harness.model.events import PageHello, PageObserved
+from extension_harness.model.events import PageHello, PageObserved, PageTold
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.recorder import Observed, Recorder
 from extension_harness.model.steps import Behaviour, Json
 from extension_harness.model.sync import Sync
 from extension_harness.model.walks import needs_walk
+
+Told = Callable[[str, str, str | None], None]
+"""A ledger, an account, and the conversation where it is one."""
 
 
 class PageMessages:
@@ -23,12 +28,14 @@ class PageMessages:
         pages: Pages,
         recorder: Recorder,
         sync: Sync,
+        told: Told,
         failed: Callable[[Exception], object],
     ) -> None:
         self._coverage = coverage
         self._pages = pages
         self._recorder = recorder
         self._sync = sync
+        self._told = told
         self._failed = failed
 
     def hello(self, told: PageHello) -> Behaviour[Json]:
@@ -61,6 +68,21 @@ class PageMessages:
                 self._sync.wake(account)
             if not any(page.page_id == told.page_id for page in self._pages.all):
                 self._pages.register(Page(told.tab_id, told.page_id, account, ""))
+        except Exception as error:  # noqa: BLE001 - as the extension does
+            return {"stored": False, "error": self._fault(error)}
+        return {"stored": True}
+
+    def told(self, told: PageTold, now_ms: int) -> Behaviour[Json]:
+        """What is no message: no message waits for it."""
+        account, entries = told.body["channelAccountId"], told.body.get("entries")
+        try:
+            if told.body.get("ledger") == "cards":
+                if (yield from record_rendered_cards(account, entries, now_ms)) > 0:
+                    self._told("cards", account, None)
+            elif told.body.get("ledger") == "facts":
+                taken = yield from record_facts(account, entries, now_ms)
+                for conversation in taken:
+                    self._told("facts", account, conversation)
         except Exception as error:  # noqa: BLE001 - as the extension does
             return {"stored": False, "error": self._fault(error)}
         return {"stored": True}

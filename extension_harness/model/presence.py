@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from extension_harness.model.connection import Connection
 from extension_harness.model.effects import ClearAlarm, SetAlarm
+from extension_harness.model.ledger_uplink import LedgerUplink
 from extension_harness.model.pages import Pages
 from extension_harness.model.settings import Settings
 from extension_harness.model.steps import Behaviour, Json, Local
@@ -24,6 +25,7 @@ class Presence:
         connection: Connection,
         pages: Pages,
         sync: Sync,
+        ledgers: LedgerUplink,
         settings: Callable[[], Settings],
         guard: Callable[[str, Behaviour[None]], None],
     ) -> None:
@@ -31,6 +33,7 @@ class Presence:
         self._connection = connection
         self._pages = pages
         self._sync = sync
+        self._ledgers = ledgers
         self._settings = settings
         self._guard = guard
         self._idle_timer: int | None = None
@@ -85,6 +88,8 @@ class Presence:
                 "countCandidates", count_candidates, account, "pending_ack"
             )
             if pending > 0:
+                return True
+            if (yield from self._ledgers.is_unfinished(account)):
                 return True
             pages = CheckpointPages(account)
             while page := (yield from pages.next()):

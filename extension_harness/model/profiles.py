@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from extension_harness.model.errors import StoreError
+from extension_harness.model.ledger_writes import written_apart
 from extension_harness.model.redaction import redact
 from extension_harness.model.steps import Behaviour, Digest, Json, Value
 from extension_harness.model.store import verb
@@ -19,31 +19,32 @@ from storage_schema.onetalk import observe_profiles
 _FIELDS = ("name", "companyName", "loginId", "country", "level", "portrait")
 _MAX_ID = 64
 _MAX_TEXT = 500
-_OF_THE_STORE = ("store_full", "store_blocked", "store_waiting", "store_newer")
 
 
 def record_profiles(
     account: str, rows: Sequence[Json], observed_at_ms: int
-) -> Behaviour[None]:
+) -> Behaviour[int]:
     """Records what a part of a list says of its contacts.
+
+    Gives how many of them Bright does not know yet.
 
     Raises:
         StoreError: `profiles_not_recorded`, or what the whole store suffers from.
     """
-    observed = _observed_in(account, rows, observed_at_ms)
+    write = _record(account, rows, observed_at_ms)
+    what = f"The profiles of {len(rows)} contacts"
+    return (yield from written_apart("profiles_not_recorded", what, write))
+
+
+def _record(account: str, rows: Sequence[Json], at_ms: int) -> Behaviour[int]:
+    observed = _observed_in(account, rows, at_ms)
     if not observed:
-        return
+        return 0
     yield Digest()
-    try:
-        yield from verb(
-            "observeProfiles", observe_profiles, account, observed, observed_at_ms
-        )
-    except Exception as cause:
-        if isinstance(cause, StoreError) and cause.code in _OF_THE_STORE:
-            raise
-        msg = f"The profiles of {len(rows)} contacts were not recorded ({cause})."
-        code = "profiles_not_recorded"
-        raise StoreError(code, msg) from cause
+    counts: Json = yield from verb(
+        "observeProfiles", observe_profiles, account, observed, at_ms
+    )
+    return int(counts["pending"])
 
 
 def _observed_in(account: str, rows: Sequence[Json], at_ms: int) -> list[Json]:

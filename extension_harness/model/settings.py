@@ -33,6 +33,8 @@ class Settings:
     pageTimeoutMs: float = 20_000
     pageAttempts: int = 3
     listRefreshMs: float = 300_000
+    sendGapMs: float = 3_000
+    sendMaxPerMinute: int = 8
     claimRetryMs: float = 30_000
 
 

@@ -9,6 +9,7 @@ from extension_harness.model.claims import Claims
 from extension_harness.model.configuration import Stored
 from extension_harness.model.connection import Connection
 from extension_harness.model.faults import Faults
+from extension_harness.model.ledger_uplink import LedgerUplink
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.steps import Behaviour, Json
 from extension_harness.model.store import reoffer
@@ -25,6 +26,7 @@ class SettlingParts:
     claims: Claims
     pages: Pages
     uplink: Uplink
+    ledgers: LedgerUplink
     sync: Sync
     discoveries: dict[str, str]
     stored: Callable[[], Stored]
@@ -80,8 +82,11 @@ class Settling:
             return
         parts.uplink.start()
         yield from parts.claims.consider_all(accounts)
+        if parts.connection.welcome is not welcome:
+            return
         for account in accounts:
             parts.sync.wake(account)
+        parts.ledgers.start()  # after the messages, which wait for none of it (OT-87)
 
     def _offer_to_another_store(self, welcome: Json) -> Behaviour[None]:
         """Another store may not have what the last one confirmed: it all goes again."""

@@ -81,7 +81,17 @@ class Join:
     tasks: tuple[Task, ...]
 
 
-Step: TypeAlias = Transact | OpenStore | Local | Digest | AskPage | Pause | Join
+@dataclass(frozen=True)
+class Within:
+    """Waits until a task is over, at most so many ms: sends in whether it is."""
+
+    task: Task
+    ms: float
+
+
+Step: TypeAlias = (
+    Transact | OpenStore | Local | Digest | AskPage | Pause | Join | Within
+)
 
 T = TypeVar("T")
 Behaviour: TypeAlias = Generator[Step, Any, T]

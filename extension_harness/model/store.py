@@ -46,6 +46,7 @@ class CheckpointPages:
         """The next page, never an empty one; None after the last."""
         if self._is_over:
             return None
+        self._is_over = True  # also where the read fails: no page comes after that
         page: list[Json] = yield from verb(
             "checkpointsOf", _page_of, self._account, self._after
         )

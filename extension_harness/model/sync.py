@@ -22,11 +22,14 @@ from extension_harness.model.paging import (
     next_position,
 )
 from extension_harness.model.recorder import Observed, Recorder
+from extension_harness.model.rereading import rebuild
 from extension_harness.model.settings import Settings
 from extension_harness.model.steps import Behaviour, Json, Pause, Value
 from extension_harness.model.store import CheckpointPages, update_checkpoint
 from extension_harness.model.tasks import Life
+from extension_harness.model.turns import Turns
 from extension_harness.model.walks import is_stuck, needs_walk, walk_order
+from storage_schema.onetalk.keys import conversation_key
 
 MAX_ROUND = 5_000
 MAX_FAILURES = 3
@@ -43,6 +46,7 @@ class SyncParts:
     recorder: Recorder
     settings: Callable[[], Settings]
     listed: Callable[[str, Sequence[Json]], None]
+    profiled: Callable[[str], None]
     history_ended: Callable[[str, str], Behaviour[None]]
     failed: Callable[[Exception], object]
 
@@ -54,11 +58,14 @@ class Sync:
         self._parts = parts
         self._running: set[str] = set()
         self._again: set[str] = set()
+        self._turns = Turns(parts.life)
+        self._rebuilds: dict[str, int] = {}
         self._lists = Lists(
             parts.life,
             parts.pages,
             parts.settings,
             listed=parts.listed,
+            profiled=parts.profiled,
             again=self.wake,
             failed=parts.failed,
         )
@@ -80,6 +87,19 @@ class Sync:
         """Reads the list again although it is not due."""
         self._lists.forget(page)
         self.wake(page.account)
+
+    def rebuild(self, account: str, conversation: str) -> Behaviour[Json | None]:
+        """Begins a conversation anew (OT-20); None where it is not known here."""
+        key = conversation_key(account, conversation)
+
+        def begin() -> Behaviour[Json | None]:
+            self._rebuilds[key] = self._rebuilds.get(key, 0) + 1
+            now_ms = self._parts.life.now()
+            return (yield from rebuild(account, conversation, now_ms))
+
+        gone = yield from self._turns.take(key, begin)
+        self.wake(account)
+        return gone
 
     def _may_run(self, account: str) -> bool:
         is_held = account in self._parts.connection.accounts
@@ -122,6 +142,8 @@ class Sync:
 
     def _walk(self, account: str, conversation: str) -> Behaviour[bool]:
         """To the end of its history, or to where it cannot go on; False: it failed."""
+        key = conversation_key(account, conversation)
+        rebuilds = self._rebuilds.get(key)
         checkpoint = yield from update_checkpoint(account, conversation, _begun)
         if checkpoint is None:
             return True
@@ -134,11 +156,31 @@ class Sync:
             if _is_lie(page, position, checkpoint):
                 yield from self._failed(account, conversation, "page_empty")
                 return False
-            following = yield from self._take(account, conversation, position, page)
+            following = yield from self._turns.take(
+                key,
+                self._taking(account, conversation, position, page, rebuilds),
+            )
             if following is None:
                 return True
             position = following
         return True
+
+    def _taking(
+        self,
+        account: str,
+        conversation: str,
+        asked: Position,
+        page: Json,
+        rebuilds: int | None,
+    ) -> Callable[[], Behaviour[Position | None]]:
+        def take() -> Behaviour[Position | None]:
+            key = conversation_key(account, conversation)
+            # Begun anew meanwhile, what came before this page is gone.
+            if self._rebuilds.get(key) != rebuilds:
+                return None
+            return (yield from self._take(account, conversation, asked, page))
+
+        return take
 
     def _ask(
         self, account: str, conversation: str, position: Position

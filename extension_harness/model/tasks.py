@@ -29,6 +29,7 @@ from extension_harness.model.steps import (
     Step,
     Transact,
     Value,
+    Within,
 )
 
 READY = (Transact, OpenStore, Local, Digest)
@@ -203,10 +204,31 @@ class Life:
             self.after(lambda: self._continue(task, None, None), step.ms)
         elif isinstance(step, AskPage):
             self._ask(task, step)
+        elif isinstance(step, Within):
+            self._wait_within(task, step)
         elif _is_joined(task):
             self._continue(task, None, None)
         else:
             self._joins.append(task)
+
+    def _wait_within(self, task: Task, step: Within) -> None:
+        """Whichever comes first goes on; the other is forgotten."""
+        is_late = False
+
+        def late() -> None:
+            nonlocal is_late
+            is_late = True
+            self._continue(task, False, None)
+
+        timer = self.after(late, step.ms)
+
+        def watch() -> Behaviour[None]:
+            yield Join((step.task,))
+            if not is_late:
+                self.cancel(timer)
+                self._continue(task, True, None)
+
+        self.spawn(f"watch {step.task.name}", watch())
 
     def _ask(self, task: Task, step: AskPage) -> None:
         request = self.new_id()

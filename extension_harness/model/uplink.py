@@ -277,12 +277,12 @@ class Uplink:
         )
         return applied
 
-    def refuse(self, error: Json) -> Behaviour[None]:
-        """Takes an error that answers a batch; one that answers none is not ours."""
+    def refuse(self, error: Json) -> Behaviour[bool]:
+        """Takes an error that answers a batch; False: it answers none of ours."""
         request_id = error["requestId"]
         batch = self._in_flight.get(request_id)
         if batch is None:
-            return
+            return False
         key = conversation_key(batch.account, batch.conversation)
         try:
             if error["code"] == "out_of_scope":
@@ -296,6 +296,7 @@ class Uplink:
         finally:
             self._landed(request_id)
             self.wake()
+        return True
 
     def _park(self, candidate: Json, code: str) -> Behaviour[None]:
         """Puts aside what can never be taken, where it blocks nothing."""
