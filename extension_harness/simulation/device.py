@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from extension_harness.model.disk import Disk
 from extension_harness.model.effects import (
@@ -41,6 +41,9 @@ from extension_harness.simulation.clock import SteadyTime, WallClock
 from extension_harness.simulation.network import Closing, Item, Link, Text
 from extension_harness.simulation.tab import Asked, Tab
 from extension_harness.simulation.truth import Row
+
+if TYPE_CHECKING:
+    from extension_harness.simulation.plants import Plant
 
 ALARM_MS = 30_000
 IDLE_MS = 30_000
@@ -117,7 +120,7 @@ class Device:
         self._pages = 0
         self._replies = 0
         self._timer_order = 0
-        self.on_effect: Callable[[Device, Effect], Effect | None] | None = None
+        self.plant: Plant | None = None
 
     # Its life.
 
@@ -189,6 +192,8 @@ class Device:
         """Let one task do its next step."""
         worker = self._awake()
         name = str(getattr(task.step, "name", ""))
+        if self.plant is not None:
+            task.step = self.plant.step(self, task.step)
         effects = worker.advance(task)
         self._watch.transacted(self, name)
         self.carry_out(effects)
@@ -209,9 +214,13 @@ class Device:
         self.happen(tab.speak(self._replies))
 
     def answer(self, tab: Tab, asked: Asked, answer: Row | None) -> None:
-        """Let a tab answer a question; None: nobody answers, as in a closed one."""
+        """Let a tab answer a question; None: it fails to."""
         tab.asked.remove(asked)
-        response = None if answer is None else {"pageId": tab.page_id, "answer": answer}
+        if answer is not None and asked.kind == "history" and self.plant is not None:
+            self.plant.answered(self, asked.body, answer)
+        fault = {"code": "page_failed", "message": "the page failed"}
+        word = {"error": fault} if answer is None else {"answer": answer}
+        response = {"pageId": tab.page_id, **word}
         self.heard_at_ms = self._steady.now_ms
         self.carry_out(self._awake().page_answered(asked.request, response))
 
@@ -234,9 +243,9 @@ class Device:
 
     def configure(self, token: str) -> None:
         """Let the user enter another token, in the options page."""
-        self.disk.local["bindingToken"] = token
+        self.disk.local |= {"bindingToken": token, "stop": None}
         if self.is_running:
-            self.happen(LocalChanged(("bindingToken",)))
+            self.happen(LocalChanged(("bindingToken", "stop")))
 
     def socket_of(self, link: Link) -> int | None:
         """Return the worker's own name of a connection, if it still has it."""
@@ -247,9 +256,7 @@ class Device:
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Do what the worker has asked of the browser, in its order."""
         for effect in effects:
-            changed = self.on_effect(self, effect) if self.on_effect else effect
-            if changed is not None:
-                self._carry_out(changed)
+            self._carry_out(self.plant.effect(self, effect) if self.plant else effect)
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:

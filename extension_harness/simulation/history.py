@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from extension_harness.simulation.narration import told
 from extension_harness.simulation.plants import Plant
 from extension_harness.simulation.rest import faults_at_rest
 from extension_harness.simulation.scenario import Scenario
@@ -48,14 +49,33 @@ def run(scenario: Scenario, plant: Plant | None = None) -> Outcome:
 
 
 def replay(
-    scenario: Scenario, schedule: Sequence[Choice], plant: Plant | None = None
+    scenario: Scenario,
+    schedule: Sequence[Choice],
+    plant: Plant | None = None,
+    *,
+    tell: Callable[[str], object] | None = None,
+    tells_rest: bool = True,
 ) -> Outcome:
-    """Play a schedule again; what is not possible of it is passed over."""
-    return _History(scenario, plant or Plant()).run(iter(schedule))
+    """Play a schedule again; what is not possible of it is passed over.
+
+    `tell` is given a line for each choice, those that follow by themselves only if it
+    `tells_rest`.
+    """
+    history = _History(scenario, plant or Plant(), tell, tells_rest=tells_rest)
+    return history.run(iter(schedule))
 
 
 class _History:
-    def __init__(self, scenario: Scenario, plant: Plant) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        plant: Plant,
+        tell: Callable[[str], object] | None = None,
+        *,
+        tells_rest: bool = True,
+    ) -> None:
+        self._tell = tell
+        self._tells_rest = tells_rest
         self._scenario = scenario
         self._plant = plant
         self._schedule: list[Choice] = []
@@ -97,6 +117,8 @@ class _History:
 
     def _rest(self, world: World) -> None:
         """Let everything come right: all that is possible happens, in turn."""
+        if not self._tells_rest:
+            self._tell = None
         world.faults.heal()
         until_ms = world.steady.now_ms + _PATIENCE_MS
         turn = 0
@@ -114,7 +136,12 @@ class _History:
             raise Violation(promise, f"{what}, when all had come to rest")
 
     def _do(self, world: World, choice: Choice) -> bool:
-        done = world.apply(choice)
+        line = told(world, choice) if self._tell else ""
+        try:
+            done = world.apply(choice)
+        finally:
+            if self._tell:
+                self._tell(line)
         if done:
             self._steps += 1
             self._digest.update(json.dumps(choice).encode())

@@ -13,6 +13,7 @@ from extension_harness.simulation.device_witness import DeviceWitness
 from extension_harness.simulation.network import Link
 from extension_harness.simulation.server.disk import ServerDisk
 from extension_harness.simulation.truth import Row, Truth
+from extension_harness.simulation.violation import Violation
 
 if TYPE_CHECKING:
     from extension_harness.simulation.device import Device
@@ -24,6 +25,7 @@ class Witness:
     def __init__(self, truth: Truth, disk: ServerDisk) -> None:
         self.bright = BrightWitness(truth, disk)
         self._truth = truth
+        self._heard: Violation | None = None
         self._devices: dict[int, DeviceWitness] = {}
 
     # Bright.
@@ -38,7 +40,20 @@ class Witness:
 
     def server_sends(self, link: Link, text: str) -> None:
         """See `WireWatch.server_sends`."""
-        self.bright.sends(link.accounts, text)
+        try:
+            self.bright.sends(link.accounts, text)
+        except Violation as broken:
+            # Inside a task of Bright's, which would take it for a fault of its own.
+            self._heard = self._heard or broken
+
+    def speak(self) -> None:
+        """Say what was seen where nothing could be said.
+
+        Raises:
+            Violation: a promise was broken inside Bright.
+        """
+        if self._heard is not None:
+            raise self._heard
 
     # The extension.
 

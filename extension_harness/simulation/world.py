@@ -140,6 +140,7 @@ class World:
         if done:
             self.server.run()
             self._sweep()
+            self.witness.speak()
         return done
 
     def _do_step(self, number: int, k: int) -> bool:
@@ -218,6 +219,10 @@ class World:
         if not self.disk.writes[0].is_done:
             return False
         self.disk.tell()
+        if self.disk.commits_late:
+            self.server.run()
+            self.disk.catch_up()
+            self.committed()
         return True
 
     def _do_serve(self) -> bool:
@@ -227,7 +232,12 @@ class World:
         return True
 
     def _do_say(self, account: int, conversation: int, count: int) -> bool:
-        """Somebody writes; every open page of the account sees it."""
+        """Somebody writes; every open page of the account sees it.
+
+        What is said in one breath has one time, and what is said later another: see
+        docs/simulation.md about messages of one millisecond.
+        """
+        self.steady.move_to(self.steady.now_ms + 1)
         name = self.accounts[account % len(self.accounts)]
         place = f"c{conversation % self.scenario.conversations}"
         rows = [

@@ -93,6 +93,9 @@ class ServerDisk:
         self.is_reachable = True
         """False: reads are not answered, as of an authority that is down."""
         self._held_reads: deque[Job] = deque()
+        self.commits_late = False
+        """A planted bug: an outcome is told before it is on the disk."""
+        self._late: bytes | None = None
 
     # For the server: what aiosqlite's connections give it.
 
@@ -116,6 +119,7 @@ class ServerDisk:
         """
         job = next(each for each in self.writes if not each.is_done)
         statements = _Statements(self.database, dies_at, fails)
+        before = self.copy() if self.commits_late else None
         try:
             job.result = job.work(cast("sqlite3.Connection", statements))
         except PowerCutError:
@@ -125,6 +129,15 @@ class ServerDisk:
         except Exception as error:  # noqa: BLE001 - handed to whoever waits
             job.error = error
         job.is_done = True
+        if before is not None:
+            self._late = self.copy()
+            self._put(before)
+
+    def catch_up(self) -> None:
+        """Commit what was told too early, if the server has lived so long."""
+        late, self._late = self._late, None
+        if late is not None:
+            self._put(late)
 
     def tell(self) -> None:
         """Tell the outcome of the oldest job that was done."""
@@ -138,6 +151,7 @@ class ServerDisk:
         """The server is dead: what it wanted is nobody's any more."""
         self.writes.clear()
         self._held_reads.clear()
+        self._late = None
         if self.database.in_transaction:
             self.database.execute("ROLLBACK")
 
@@ -166,9 +180,12 @@ class ServerDisk:
     def restore(self, content: bytes, store_id: str) -> None:
         """Put an older copy in the place of the database; it is another store now."""
         self.forget_jobs()
-        self.database.close()
-        self.database = _opened(content, store_id)
         self.store_id = store_id
+        self._put(content)
+
+    def _put(self, content: bytes) -> None:
+        self.database.close()
+        self.database = _opened(content, self.store_id)
 
 
 class _Writer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from asyncio import Future
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -253,8 +252,7 @@ class Server:
             # Python would complain of tasks thrown away; they end without effect.
             for task in life.tasks:
                 task.cancel()
-            with _silenced():
-                life.loop.run_ready(self._steady.now_ms)
+            life.loop.run_ready(self._steady.now_ms)
         self._sockets.clear()
         self.disk.forget_jobs()
 
@@ -342,13 +340,3 @@ class _running:  # noqa: N801 - a context manager, used as a function
 
     def __exit__(self, *_: object) -> None:
         asyncio.events._set_running_loop(self._before)  # noqa: SLF001
-
-
-class _silenced:  # noqa: N801 - a context manager, used as a function
-    """Keeps Bright's log quiet."""
-
-    def __enter__(self) -> None:
-        logging.disable(logging.CRITICAL)
-
-    def __exit__(self, *_: object) -> None:
-        logging.disable(logging.NOTSET)
