@@ -56,14 +56,20 @@ def running_rig(
     extension: Path = OWN_EXTENSION,
     headless: bool = True,
     updatable: bool = False,
+    environment: Mapping[str, str] | None = None,
     **settings: object,
 ) -> Iterator[Rig]:
-    """A rig as the ``rig`` fixture makes it, for as long as the block runs."""
+    """A rig as the ``rig`` fixture makes it, for as long as the block runs.
+
+    ``environment`` is Bright's.
+    """
     timeline = Timeline()
     with contextlib.ExitStack() as parts:
         page = parts.enter_context(SimulatedPage(corpus))
         server = parts.enter_context(
-            BrightServer(folder / "bright.sqlite", timeline=timeline)
+            BrightServer(
+                folder / "bright.sqlite", environment=environment, timeline=timeline
+            )
         )
         proxy = parts.enter_context(
             FaultProxy(server.host, server.port, timeline=timeline)

@@ -1,0 +1,294 @@
+"""Commands of Bright reach the page once, are proven or not, and are never sent again.
+
+One rig for all of them: what a command did is looked for in the page's own ledger, and
+each test ends with everything in every store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.operators import ENVIRONMENT, Told, asking, command
+from e2e.proof import prove
+from e2e.rigs import SHORT, running_rig, shorten_alarm
+from e2e.workers import worker_status
+from extension_harness.launch.chromium import Chromium
+from extension_harness.page.corpus import Corpus
+from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
+from extension_harness.tab import Page
+from extension_harness.traps import Trap
+from extension_harness.waiting import wait_until
+
+NO_PACE = {"sendGapMs": 0, "sendMaxPerMinute": 1_000}
+ALLOW = "#sending input[data-account='{}']"
+SEND_NOTHING = """
+window.IcbuIM.IMBaaSSDK.IcbuMessageServiceImpl.instance.sendUIMessages =
+  async () => ({});
+"""
+SEND_AGAIN = """
+delete window.IcbuIM.IMBaaSSDK.IcbuMessageServiceImpl.instance.sendUIMessages;
+"""
+ROUTE = """(hash) => {
+  delete window.__activeConversation__;
+  history.replaceState(null, "", location.pathname + location.search + hash);
+}"""
+
+
+@pytest.fixture(scope="module")
+def opened(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Rig, Page]]:
+    """A rig whose first sync is over, and its page; Bright takes commands."""
+    # No message that was edited: read anew it is another one than Bright has.
+    corpus = Corpus.generate(93, conversations=3, messages=60, messy=frozenset())
+    folder: Path = tmp_path_factory.mktemp("rig")
+    settings = {**SHORT, **NO_PACE}
+    with running_rig(
+        chromium, folder, corpus, environment=ENVIRONMENT, **settings
+    ) as made:
+        page = made.open_page()
+        prove(made)
+        shorten_alarm(made)
+        yield made, page
+        prove(made)
+
+
+@pytest.fixture
+def rig(opened: tuple[Rig, Page]) -> Iterator[Rig]:
+    """The shared rig, its account allowing to send."""
+    made, _ = opened
+    made.storage.set({"sendingAllowed": [made.page.corpus.account]})
+    yield made
+    made.configure(**SHORT, **NO_PACE)
+
+
+@pytest.fixture
+def page(opened: tuple[Rig, Page]) -> Page:
+    return opened[1]
+
+
+def chats(rig: Rig) -> list[str]:
+    return sorted({each.conversation_id for each in rig.page.ledger.expected()})
+
+
+def send(rig: Rig, text: str, *options: str, deadline: float = 10) -> Told:
+    into = f"--conversation={chats(rig)[0]}"
+    return command(rig, "send", into, f"--text={text}", *options, deadline=deadline)
+
+
+def sent(rig: Rig, text: str) -> int:
+    """How many messages of the page say this."""
+    return sum(each.text == text for each in rig.page.ledger.expected())
+
+
+def commands(rig: Rig) -> int:
+    return len(rig.proxy.seen("command"))
+
+
+def test_without_consent_nothing_is_sent_and_the_options_give_it(rig: Rig) -> None:
+    """Off until somebody allows it; allowed, it is sent once, proven and observed."""
+    rig.storage.set({"sendingAllowed": []})
+    refused = send(rig, "nobody allowed this")
+    assert refused == Told("failed", "consent_missing", 1)
+    assert sent(rig, "nobody allowed this") == 0
+
+    with rig.browser.extension_page("pages/options.html") as options:
+        options.click(ALLOW.format(rig.page.corpus.account))
+        options.wait_for(
+            "chrome.storage.local.get('sendingAllowed')"
+            ".then((stored) => stored.sendingAllowed.length === 1)"
+        )
+    told = send(rig, "our first word, <b>really</b> & truly")
+
+    assert told == Told("done", None, 0)
+    prove(rig)
+    [message] = [
+        each
+        for each in rig.server.dump().messages
+        if "our first word" in (each["text"] or "")
+    ]
+    assert message["direction"] == "outbound"
+
+
+def test_what_comes_too_soon_is_refused_and_not_kept(rig: Rig) -> None:
+    """P15: paced by the settings, over the worker's lives; never queued."""
+    assert send(rig, "in time").outcome == "done"
+    rig.configure(sendGapMs=60_000)
+    rig.worker.restart()
+    rig.worker.wake("alarm")
+    wait_until(lambda: is_online(rig), 20, "the connection", every=0.2)
+    assert send(rig, "too soon") == Told("failed", "paced", 1)
+    assert (sent(rig, "in time"), sent(rig, "too soon")) == (1, 0)
+
+
+def test_ot_62_a_connection_cut_after_the_send_is_unknown_and_sends_nothing_again(
+    rig: Rig,
+) -> None:
+    """OT-62: one message, `delivery_unknown`, and the echo is an ordinary fact."""
+    before = commands(rig)
+    rig.proxy.cut_on("command.result")
+
+    told = send(rig, "cut after it")
+
+    assert told == Told("delivery_unknown", "connection_lost", 1)
+    wait_until(lambda: is_online(rig), 20, "the connection", every=0.2)
+    prove(rig)
+    assert sent(rig, "cut after it") == 1
+    assert commands(rig) == before + 1
+
+
+def test_ot_63_a_worker_killed_in_mid_command_remembers_none(rig: Rig) -> None:
+    """OT-63, OT-62: its next life sends nothing, and finds the message by itself."""
+    before = commands(rig)
+    with (
+        ThreadPoolExecutor(1) as pool,
+        rig.worker.trap(Trap.before_send("command.result")) as armed,
+    ):
+        into = f"--conversation={chats(rig)[0]}"
+        asked = asking(pool, rig, "send", into, "--text=killed after it")
+        armed.wait(30)
+        told = asked.result()
+    assert told == Told("delivery_unknown", "connection_lost", 1)
+    prove(rig)
+    assert sent(rig, "killed after it") == 1
+    assert commands(rig) == before + 1
+
+
+def test_what_the_page_never_shows_is_unknown_at_the_deadline(
+    rig: Rig, page: Page
+) -> None:
+    """P12, OT-62: an answer of the page proves nothing."""
+    page.evaluate(SEND_NOTHING)
+    try:
+        told = send(rig, "never shown", deadline=1.5)
+    finally:
+        page.evaluate(SEND_AGAIN)
+    assert told == Told("delivery_unknown", "not_confirmed", 1)
+    assert sent(rig, "never shown") == 0
+
+
+def test_ot_65_a_route_without_a_conversation_is_said(rig: Rig, page: Page) -> None:
+    """OT-65: a definite reason; with one conversation in it the history is read."""
+    chat = chats(rig)[1]
+    encoded = page.evaluate("encodeURIComponent", chat)
+    for route, told in {
+        "": Told("failed", "route_missing", 1),
+        "#/": Told("failed", "route_without_conversation", 1),
+        "#/?cid=1-2&cid=3-4": Told("failed", "route_ambiguous", 1),
+        f"#/?cid={encoded}": Told("done", None, 0),
+    }.items():
+        page.evaluate(ROUTE, route)
+        walked = pages_of(rig, chat)
+        assert command(rig, "sync") == told, route
+    wait_until(lambda: pages_of(rig, chat) > walked, 20, "the walk", every=0.2)
+    page.evaluate("window.dispatchEvent(new HashChangeEvent('hashchange'))")
+    page.evaluate(ROUTE, "#/?cid=")
+    page.evaluate("window.dispatchEvent(new HashChangeEvent('hashchange'))")
+    [error] = rig.proxy.wait_for("ws.error")
+    assert error.body is not None
+    assert error.body["code"] == "route_not_exact"
+    assert error.body["reason"] == "route_ambiguous"
+    page.evaluate(ROUTE, "")
+    page.evaluate("window.dispatchEvent(new HashChangeEvent('hashchange'))")
+
+
+def test_a_profile_is_observed_on_demand(rig: Rig) -> None:
+    """OT-87: and one that is not there holds up no message."""
+    chat = chats(rig)[0]
+    assert command(rig, "profile", f"--conversation={chat}").outcome == "done"
+    assert command(rig, "profile", "--conversation=1-2") == (
+        Told("failed", "profile_missing", 1)
+    )
+
+
+def test_ot_20_a_rebuild_reads_one_conversation_again_and_touches_no_other(
+    rig: Rig,
+) -> None:
+    """OT-20, OT-92: by command, again while it is being read; all goes up again."""
+    chat = max(chats(rig), key=lambda each: history(rig, each))
+    before = by_conversation(rig)
+    rig.configure(historyPaceMs=400, historyPageSize=6)
+    for _ in range(2):
+        told = command(rig, "sync", f"--conversation={chat}", "--rebuild")
+        assert told == Told("done", None, 0)
+        wait_until(lambda: pages_of(rig, chat) > 1, 20, "pages", every=0.05)
+        assert not is_read(rig, chat)
+    rig.configure(**SHORT)
+    prove(rig)
+    assert_rebuilt(rig, chat, before)
+    assert command(rig, "sync", "--conversation=1-2", "--rebuild") == (
+        Told("failed", "conversation_unknown", 1)
+    )
+
+
+def test_ot_20_the_popup_rebuilds_after_a_question(rig: Rig) -> None:
+    """OT-20: asked first, and cancelled it does nothing."""
+    chat = chats(rig)[1]
+    before = by_conversation(rig)
+    button = f"#conversations button[data-rebuild='{chat}']"
+    with rig.browser.extension_page("pages/popup.html") as popup:
+        popup.wait_for(f"document.querySelector({button!r}) !== null")
+        popup.evaluate("(selector) => document.querySelector(selector).click()", button)
+        popup.click("#rebuild-cancel")
+        popup.wait_for("!document.querySelector('#rebuild').open")
+        assert by_conversation(rig) == before
+
+        popup.evaluate("(selector) => document.querySelector(selector).click()", button)
+        popup.click("#rebuild-confirm")
+        popup.wait_for("!document.querySelector('#rebuild').open")
+    prove(rig)
+    assert_rebuilt(rig, chat, before)
+
+
+def is_online(rig: Rig) -> bool:
+    return bool(worker_status(rig.browser)["connection"]["state"] == "online")
+
+
+def checkpoint_of(rig: Rig, chat: str) -> Mapping[str, Any]:
+    rows = rig.extension_store().records(CHECKPOINTS)
+    return next(each for each in rows if each["conversationId"] == chat)
+
+
+def pages_of(rig: Rig, chat: str) -> int:
+    return int(checkpoint_of(rig, chat)["pages"])
+
+
+def is_read(rig: Rig, chat: str) -> bool:
+    return bool(checkpoint_of(rig, chat)["historyComplete"])
+
+
+def history(rig: Rig, chat: str) -> int:
+    return sum(each.conversation_id == chat for each in rig.page.ledger.expected())
+
+
+Rows = dict[str, list[Mapping[str, Any]]]
+
+
+def by_conversation(rig: Rig) -> dict[str, Rows]:
+    """What is recorded of each conversation."""
+    store = rig.extension_store()
+    found: dict[str, Rows] = {}
+    for name in (MESSAGES, CANDIDATES):
+        for row in store.records(name):
+            chat = found.setdefault(row["conversationId"], {})
+            chat.setdefault(name, []).append(row)
+    return found
+
+
+def assert_rebuilt(rig: Rig, chat: str, before: dict[str, Rows]) -> None:
+    after = by_conversation(rig)
+    for other in before.keys() - {chat}:
+        assert after[other] == before[other]
+    assert ids(after[chat]) == ids(before[chat])
+    oldest_new = min(each["observedAtMs"] for each in after[chat][MESSAGES])
+    newest_old = max(each["observedAtMs"] for each in before[chat][MESSAGES])
+    assert oldest_new > newest_old, "it was not recorded anew"
+
+
+def ids(rows: Rows) -> set[str]:
+    return {each["messageId"] for each in rows[MESSAGES]}
