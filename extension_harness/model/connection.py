@@ -64,8 +64,9 @@ class Connection:
         self._socket: _Socket | None = None
         self._wanted = False
         self._attempt = 0
-        self._last_frame_at_ms = 0
-        self._next_heartbeat_at_ms = 0
+        self._last_frame_at_ms = 0.0
+        self._next_heartbeat_at_ms = 0.0
+        self._retry_due_ms = 0.0
         self._requests = 0
         self._server_ahead_ms = 0
         self._timer: int | None = None
@@ -100,7 +101,7 @@ class Connection:
         if self.stop is not None and stop_holds(self.stop, now):
             return
         self.stop = None
-        if self.retry_at_ms is None or now >= self.retry_at_ms:
+        if self.retry_at_ms is None or self._life.steady() >= self._retry_due_ms:
             self._open()
 
     def reconfigure(self, remembered: Json | None) -> None:
@@ -159,7 +160,7 @@ class Connection:
         """A WebSocket message came."""
         if self._socket is None or self._socket.number != number:
             return
-        self._last_frame_at_ms = self._life.now()
+        self._last_frame_at_ms = self._life.steady()
         frame = read_frame(data)
         if frame is None:
             return
@@ -231,7 +232,8 @@ class Connection:
         self._attempt = 0
         self.welcome = welcome
         self.trouble = None
-        self._next_heartbeat_at_ms = self._life.now() + welcome["heartbeatIntervalMs"]
+        interval = welcome["heartbeatIntervalMs"]
+        self._next_heartbeat_at_ms = self._life.steady() + interval
         self.state = "online"
         self._watch(welcome)
         self._events.online()
@@ -241,7 +243,7 @@ class Connection:
         interval = welcome["heartbeatIntervalMs"]
 
         def look() -> None:
-            now = self._life.now()
+            now = self._life.steady()
             if now - self._last_frame_at_ms > 2.5 * interval:
                 words = "Nothing was heard from Bright for too long."
                 self.abandon("half_open", words)
@@ -274,6 +276,7 @@ class Connection:
         delay = LONGEST_TIMER_MS if delay is None else delay
         self._attempt += 1
         self.retry_at_ms = self._life.now() + delay
+        self._retry_due_ms = self._life.steady() + delay
         self.state = "waiting"
         self._timer = self._life.after(self.poke, delay)
 

@@ -22,7 +22,7 @@ class Cooling:
 
     def __init__(
         self,
-        now: Callable[[], int],
+        now: Callable[[], float],
         random: Callable[[], float],
         settings: Callable[[], Settings],
     ) -> None:

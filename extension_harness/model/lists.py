@@ -23,7 +23,7 @@ _MAX_SAFE = 2**53 - 1
 
 @dataclass(frozen=True)
 class _Read:
-    read_at_ms: int | None = None
+    read_at_ms: float | None = None
     tries: int = 0
 
 
@@ -71,13 +71,13 @@ class Lists:
             return False
         before = self._read.get(page.page_id, _Read())
         if before.read_at_ms is not None:
-            age = self._life.now() - before.read_at_ms
+            age = self._life.steady() - before.read_at_ms
             if age < self._settings().listRefreshMs:
                 return False
         is_whole = yield from self._take(account, page)
         tries = 0 if is_whole else before.tries + 1
         self._forget_gone()
-        read_at = self._life.now() if is_whole else None
+        read_at = self._life.steady() if is_whole else None
         self._read[page.page_id] = _Read(read_at, tries)
         if is_whole:
             return True

@@ -60,9 +60,12 @@ class Life:
         disk: Disk,
         now: Callable[[], int],
         random: Callable[[], float],
+        steady: Callable[[], float] | None = None,
     ) -> None:
         self.disk = disk
         self.now = now
+        self.steady: Callable[[], float] = steady or now
+        """What durations are measured by: `now` jumps when the clock is put right."""
         self.random = random
         self.opened: Callable[[], None] = lambda: None
         """Told when the store is open that was not."""

@@ -57,7 +57,7 @@ class Uplink:
         self._settings = settings
         self._applied = applied
         self._failed = failed
-        self._cooling = Cooling(life.now, life.random, settings)
+        self._cooling = Cooling(life.steady, life.random, settings)
         self._in_flight: dict[str, Batch] = {}
         self._busy: dict[str, str] = {}
         self._foreign: set[str] = set()
@@ -329,7 +329,7 @@ class Uplink:
 
     def _wake_in(self, delay_ms: float) -> None:
         """The earliest of the wakes asked for is kept; the others follow from it."""
-        due_ms = self._life.now() + delay_ms
+        due_ms = self._life.steady() + delay_ms
         if self._wake_at_ms is not None and self._wake_at_ms <= due_ms:
             return
         self._life.cancel(self._timer)

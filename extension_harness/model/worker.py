@@ -17,7 +17,8 @@ class ModelWorker:
 
     Death is to forget the object, at any time: only the `disk` stays. Nothing happens
     by itself; every method is one turn of the worker's loop and gives, in order, what
-    the worker asked of the world in it. `now` is in ms since the epoch; `random` is in
+    the worker asked of the world in it. `now` is in ms since the epoch and `steady`, by
+    which durations are measured, in ms that only go on (none: `now`); `random` is in
     [0, 1). Equal calls give equal effects.
     """
 
@@ -28,10 +29,11 @@ class ModelWorker:
         boot_id: str,
         random: Callable[[], float],
         now: Callable[[], int],
+        steady: Callable[[], float] | None = None,
     ) -> None:
         self.disk = disk
         self.boot_id = boot_id
-        self._life = Life(disk, now, random)
+        self._life = Life(disk, now, random, steady)
         self._background = Background(self._life, boot_id)
 
     def wake(self, event: Event) -> list[Effect]:

@@ -311,6 +311,7 @@ class Device:
                 boot_id=f"{self.number:02d}{self.boots:06d}-boot",
                 random=Random(f"{self._seed}/{self.number}/{self.boots}").random,  # noqa: S311
                 now=self.wall.now_ms,
+                steady=lambda: self._steady.now_ms,
             )
         return self.worker
 

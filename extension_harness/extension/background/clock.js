@@ -3,6 +3,7 @@
 /** @type {import("./connection.js").Clock} */
 export const CLOCK = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   after: (callback, delayMs) => /** @type {any} */ (setTimeout(callback, delayMs)),
   cancel: (timer) => clearTimeout(timer),
 };

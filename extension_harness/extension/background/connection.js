@@ -11,7 +11,8 @@ import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
 
 /**
  * @typedef {object} Clock
- * @property {() => number} now ms since the epoch
+ * @property {() => number} now ms since the epoch; jumps when the clock is put right
+ * @property {() => number} steady ms that only ever go on: what a duration is measured by
  * @property {(callback: () => void, delayMs: number) => number} after
  * @property {(timer: number | undefined) => void} cancel
  */
@@ -65,6 +66,7 @@ export class Connection {
   #farewell = null;
   #lastFrameAtMs = 0;
   #nextHeartbeatAtMs = 0;
+  #retryDueMs = 0;
   #requests = 0;
   /** @type {number | undefined} */
   #timer;
@@ -116,7 +118,11 @@ export class Connection {
     const now = this.#parts.clock.now();
     if (this.stop !== null && stopHolds(this.stop, now)) return;
     this.stop = null;
-    if (this.retryAtMs === null || now >= this.retryAtMs) this.#open();
+    if (this.retryAtMs === null || this.#isRetryDue()) this.#open();
+  }
+
+  #isRetryDue() {
+    return this.#parts.clock.steady() >= this.#retryDueMs;
   }
 
   /**
@@ -212,7 +218,7 @@ export class Connection {
    */
   #receive(socket, data) {
     if (socket !== this.#socket) return;
-    this.#lastFrameAtMs = this.#parts.clock.now();
+    this.#lastFrameAtMs = this.#parts.clock.steady();
     const frame = readFrame(data);
     if (frame === null) return;
     this.#noteTime(/** @type {any} */ (frame).serverTimeMs);
@@ -249,7 +255,7 @@ export class Connection {
     this.#attempt = 0;
     this.welcome = welcome;
     this.trouble = null;
-    this.#nextHeartbeatAtMs = clock.now() + welcome.heartbeatIntervalMs;
+    this.#nextHeartbeatAtMs = clock.steady() + welcome.heartbeatIntervalMs;
     this.#become("online");
     this.#watch(welcome);
     events.online(welcome);
@@ -264,7 +270,7 @@ export class Connection {
     const { clock } = this.#parts;
     const interval = welcome.heartbeatIntervalMs;
     this.#timer = clock.after(() => {
-      const now = clock.now();
+      const now = clock.steady();
       if (now - this.#lastFrameAtMs > 2.5 * interval) {
         return this.abandon("half_open", "Nothing was heard from Bright for too long.");
       }
@@ -315,7 +321,8 @@ export class Connection {
     const next = afterClose(closeCode, this.#attempt, bounds, random);
     const delayMs = next.stop ? LONGEST_TIMER_MS : next.delayMs;
     this.#attempt += 1;
-    this.retryAtMs = clock.now() + delayMs;
+    this.retryAtMs = clock.now() + delayMs; // to be shown
+    this.#retryDueMs = clock.steady() + delayMs;
     this.#become("waiting");
     this.#timer = clock.after(() => this.poke(), delayMs);
   }

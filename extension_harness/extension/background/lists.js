@@ -64,12 +64,12 @@ export class Lists {
     const before = this.#read.get(page.pageId) ?? { readAtMs: null, tries: 0 };
     const isFresh =
       before.readAtMs !== null &&
-      clock.now() - before.readAtMs < settings().listRefreshMs;
+      clock.steady() - before.readAtMs < settings().listRefreshMs;
     if (isFresh) return false;
     const isWhole = await this.#take(account, page);
     const tries = isWhole ? 0 : before.tries + 1;
     this.#forgetGone();
-    this.#read.set(page.pageId, { readAtMs: isWhole ? clock.now() : null, tries });
+    this.#read.set(page.pageId, { readAtMs: isWhole ? clock.steady() : null, tries });
     if (isWhole) return true;
     // Early in its life a page has only the beginning of its list: soon again, then rarer.
     clock.after(

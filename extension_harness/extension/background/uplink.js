@@ -67,7 +67,7 @@ export class Uplink {
       const { backoffCapMs, retryCoolMs } = parts.settings();
       return { baseMs: retryCoolMs, capMs: backoffCapMs };
     };
-    this.#cooling = new Cooling(parts.clock.now, parts.random, bounds);
+    this.#cooling = new Cooling(parts.clock.steady, parts.random, bounds);
   }
 
   get batchesInFlight() {
@@ -384,7 +384,7 @@ export class Uplink {
    */
   #wakeIn(delayMs) {
     const { clock } = this.#parts;
-    const dueMs = clock.now() + delayMs;
+    const dueMs = clock.steady() + delayMs;
     if (this.#wakeAtMs !== null && this.#wakeAtMs <= dueMs) return;
     clock.cancel(this.#timer);
     this.#wakeAtMs = dueMs;

@@ -6,6 +6,7 @@ export class ManualClock {
   #last = 0;
 
   now = () => this.#nowMs;
+  steady = () => this.#nowMs;
 
   after = (callback, delayMs) => {
     this.#last += 1;
