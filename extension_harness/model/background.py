@@ -43,8 +43,9 @@ from extension_harness.model.walks import needs_walk
 class Background:
     """The parts of one worker, made at its start."""
 
-    def __init__(self, life: Life, boot_id: str) -> None:
+    def __init__(self, life: Life, boot_id: str, new_id: Callable[[], str]) -> None:
         self._life = life
+        self._new_id = new_id
         self.boot_id = boot_id
         self._started_at_ms = life.now()
         self._stored: Stored | None = None
@@ -140,7 +141,7 @@ class Background:
                 self.connection.closed(socket, code, reason)
 
     def _begin(self) -> Behaviour[None]:
-        self._stored = yield from read_configuration(self._life.random)
+        self._stored = yield from read_configuration(self._new_id)
         self.connection.reconfigure(self.stored.stop)
         session = {"bootId": self.boot_id, "startedAtMs": self._started_at_ms}
         yield Local("storage.session.set", lambda disk: disk.session.update(session))
@@ -173,7 +174,7 @@ class Background:
     def _configured(self) -> Behaviour[None]:
         yield from self._when_ready()
         before = self.stored
-        self._stored = yield from read_configuration(self._life.random)
+        self._stored = yield from read_configuration(self._new_id)
         now = self.stored
         is_same_server = now.serverUrl == before.serverUrl
         if is_same_server and now.bindingToken == before.bindingToken:

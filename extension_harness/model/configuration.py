@@ -32,7 +32,7 @@ class Stored:
     lastStoreId: str | None  # noqa: N815 - as stored
 
 
-def read_configuration(random: Callable[[], float]) -> Behaviour[Stored]:
+def read_configuration(new_id: Callable[[], str]) -> Behaviour[Stored]:
     """Reads all of it; makes the device id at the first start."""
     names = (*CONFIGURED, *_REMEMBERED)
     stored = yield Local(
@@ -42,7 +42,7 @@ def read_configuration(random: Callable[[], float]) -> Behaviour[Stored]:
     server_url = _text(stored.get("serverUrl"))
     device_id = _text(stored.get("deviceId"))
     if device_id == "":
-        device_id = _new_id(random)
+        device_id = new_id()
         yield from write_local({"deviceId": device_id})
     return Stored(
         endpoint=extension_endpoint(server_url),
@@ -66,7 +66,8 @@ def _text(value: Value) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _new_id(random: Callable[[], float]) -> str:
+def random_id(random: Callable[[], float]) -> str:
+    """An id as the browser makes one."""
     number = 0
     for _ in range(8):
         number = (number << 16) | int(random() * 65_536)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from extension_harness.model.background import Background
+from extension_harness.model.configuration import random_id
 from extension_harness.model.disk import Disk
 from extension_harness.model.effects import Effect
 from extension_harness.model.events import Event
@@ -19,7 +20,8 @@ class ModelWorker:
     by itself; every method is one turn of the worker's loop and gives, in order, what
     the worker asked of the world in it. `now` is in ms since the epoch and `steady`, by
     which durations are measured, in ms that only go on (none: `now`); `random` is in
-    [0, 1). Equal calls give equal effects.
+    [0, 1). `new_id` names this installation at its first start; else `random` does.
+    Equal calls give equal effects.
     """
 
     def __init__(
@@ -30,11 +32,13 @@ class ModelWorker:
         random: Callable[[], float],
         now: Callable[[], int],
         steady: Callable[[], float] | None = None,
+        new_id: Callable[[], str] | None = None,
     ) -> None:
         self.disk = disk
         self.boot_id = boot_id
         self._life = Life(disk, now, random, steady)
-        self._background = Background(self._life, boot_id)
+        named = new_id or (lambda: random_id(random))
+        self._background = Background(self._life, boot_id, named)
 
     def wake(self, event: Event) -> list[Effect]:
         """Something reaches the worker."""
