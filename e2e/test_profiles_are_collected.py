@@ -16,6 +16,7 @@ from extension_harness.rig import MESSAGES, Rig
 from extension_harness.waiting import wait_until
 
 PROFILES = "onetalk_contact_profiles"
+OBSERVED = "contact.profile.observed"
 SECRETS = ("token", "encrypt", "MC1IDX", "signature")
 LIST_MS = 1_000
 Profile = tuple[str, dict[str, str]]
@@ -27,11 +28,17 @@ def stored(rig: Rig) -> dict[str, dict[str, Any]]:
     return {row["conversationId"]: row for row in rows}
 
 
-def pending(rig: Rig) -> dict[str, Profile]:
+def known(rig: Rig) -> dict[str, Profile]:
+    """The newest that is known of each contact, at Bright already or not yet."""
     return {
-        conversation: (row["pending"]["aliId"], row["pending"]["profile"])
+        conversation: (newest(row)["aliId"], newest(row)["profile"])
         for conversation, row in stored(rig).items()
     }
+
+
+def newest(row: dict[str, Any]) -> dict[str, Any]:
+    pending: dict[str, Any] = row.get("pending") or row
+    return pending
 
 
 def expected(rig: Rig) -> dict[str, Profile]:
@@ -44,9 +51,9 @@ def expected(rig: Rig) -> dict[str, Profile]:
 def wait_for_profiles(rig: Rig) -> None:
     """Wait until the store has each contact as the page's ledger has it now."""
     try:
-        wait_until(lambda: pending(rig) == expected(rig), 20, "the profiles", every=0.3)
+        wait_until(lambda: known(rig) == expected(rig), 20, "the profiles", every=0.3)
     except WaitTimeoutError:
-        assert pending(rig) == expected(rig)
+        assert known(rig) == expected(rig)
         raise
 
 
@@ -55,11 +62,15 @@ def wait_for_profiles(rig: Rig) -> None:
 def test_every_contact_is_known_as_the_page_says_and_again_after_a_restart(
     rig: Rig,
 ) -> None:
-    """OT-80, OT-81, OT-87: cleaned, fingerprinted, pending; seen again, the same."""
+    """OT-80, OT-81, OT-87: cleaned, fingerprinted, pending; seen again, the same.
+
+    Bright hears of none of them here, so that all are pending from first to last.
+    """
+    unheard = rig.proxy.swallow(OBSERVED, count=10_000, direction="to_server")
     rig.configure(**SHORT, listRefreshMs=LIST_MS)
     rig.open_page()
     wait_for_profiles(rig)
-    companies = [profile.get("companyName") for _, profile in pending(rig).values()]
+    companies = [profile.get("companyName") for _, profile in known(rig).values()]
     assert None in companies, "no placeholder among them"
     first = stored(rig)
     for row in first.values():
@@ -86,6 +97,7 @@ def test_every_contact_is_known_as_the_page_says_and_again_after_a_restart(
     assert timeless(stored(rig))[chat]["pending"]["profile"]["name"] == (
         "Ines Okafor-Lind"
     )
+    unheard.release()
     rig.open_page()
     prove(rig)
 
@@ -145,6 +157,7 @@ def test_profiles_that_cannot_be_kept_hold_up_no_message(rig: Rig) -> None:
     rig.open_page()
     prove(rig)
     assert stored(rig) == {}
+    assert not rig.proxy.seen(OBSERVED), "told and not stored"
     assert len(rig.extension_store().records(MESSAGES)) >= 40
     fault = worker_status(rig.browser)["lastFault"]
     assert fault["code"] == "profiles_not_recorded"

@@ -325,6 +325,7 @@ VERBS: dict[str, tuple[int, Callable[[People], Arguments]]] = {
     "takeList": (4, take_list),
     "updateCheckpoint": (5, update_checkpoint),
     "reoffer": (3, reoffer),
+    "reofferLedgers": (3, reoffer),
     "rebuildConversation": (3, scope),
     "recordCards": (5, record_cards),
     "applyCardResults": (4, apply_card_results),

@@ -57,7 +57,7 @@ from storage_schema.onetalk.profiles import (
     settle_profiles,
 )
 from storage_schema.onetalk.rebuild import rebuild_conversation
-from storage_schema.onetalk.reoffers import reoffer
+from storage_schema.onetalk.reoffers import reoffer, reoffer_ledgers
 
 __all__ = [
     "ALL_STORES",
@@ -94,6 +94,7 @@ __all__ = [
     "record_buyer_facts",
     "record_cards",
     "reoffer",
+    "reoffer_ledgers",
     "settle_profiles",
     "still_pending",
     "take_list",

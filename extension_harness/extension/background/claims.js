@@ -11,6 +11,7 @@ import {
 } from "../store/checkpoints.js";
 import { done } from "../store/database.js";
 import { reoffer, stillPending } from "../store/deliveries.js";
+import { reofferLedgers } from "../store/ledger-reoffers.js";
 import { CANDIDATES, CHECKPOINTS, MESSAGES } from "../store/steps.js";
 
 /** Conversations told in one frame. */
@@ -34,8 +35,8 @@ export class Claims {
    * @param {import("./connection.js").Connection} parts.connection
    * @param {() => number} parts.now
    * @param {() => import("../shared/settings.js").Settings} parts.settings
-   * @param {(channelAccountId: string) => void} parts.reoffered candidates of the account
-   *     are pending again
+   * @param {(channelAccountId: string, conversationId: string) => void} parts.reoffered
+   *     what Bright had of the conversation is pending again
    * @param {(channelAccountId: string) => void} parts.behind a history has to be walked
    *     again
    * @param {(checkpoint: CheckpointRecord) => void} parts.completed
@@ -202,8 +203,9 @@ export class Claims {
     if (this.#offered.has(key)) return;
     this.#sent.delete(key);
     await reoffer(this.#parts.database, channelAccountId, conversationId);
+    await reofferLedgers(this.#parts.database, channelAccountId, conversationId);
     this.#offered.add(key); // not before: what the store refused is asked for again
-    this.#parts.reoffered(channelAccountId);
+    this.#parts.reoffered(channelAccountId, conversationId);
   }
 
   /**

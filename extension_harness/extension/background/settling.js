@@ -2,6 +2,7 @@
 // the past, then send (OT-51, OT-63).
 
 import { reoffer } from "../store/deliveries.js";
+import { reofferLedgers } from "../store/ledger-reoffers.js";
 
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
 /** @typedef {import("./configuration.js").Stored} Stored */
@@ -95,6 +96,7 @@ export class Settling {
       const last = storeIds[account];
       if (last !== undefined && last !== storeId) {
         await reoffer(database, account, null);
+        await reofferLedgers(database, account, null);
       }
       storeIds[account] = storeId;
     }

@@ -104,7 +104,12 @@ export class Background {
     connection: this.#connection,
     now: CLOCK.now,
     settings: () => this.#stored.settings,
-    reoffered: () => this.#uplink.wake(),
+    reoffered: (account, conversation) => {
+      this.#uplink.wake();
+      for (const ledger of ["profiles", "cards", "facts"]) {
+        this.#ledgers.observed(ledger, account, conversation);
+      }
+    },
     behind: (account) => this.#sync.wake(account),
     completed: (checkpoint) => {
       if (needsWalk(checkpoint)) this.#sync.wake(checkpoint.channelAccountId);

@@ -35,6 +35,7 @@ from storage_schema.onetalk import (
     record_buyer_facts,
     record_cards,
     reoffer,
+    reoffer_ledgers,
     settle_profiles,
     still_pending,
     take_list,
@@ -80,6 +81,7 @@ READS: dict[str, Callable[[Connection, str], object]] = {
         c, account, CONVERSATION
     ),
     "reoffer": lambda c, account: reoffer(c, account, None),
+    "reoffer_ledgers": lambda c, account: reoffer_ledgers(c, account, None),
     "still_pending": lambda c, account: still_pending(c, account, CONVERSATION),
 }
 """Verbs that read under an index key which begins with an account."""
