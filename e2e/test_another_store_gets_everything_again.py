@@ -29,6 +29,12 @@ def rig(rig: Rig) -> Rig:
 @pytest.mark.corpus(seed=14, conversations=4, messages=120)
 def test_a_new_store_is_filled_from_the_extensions(rig: Rig) -> None:
     """OT-51: `welcome` names another store, so nothing that was confirmed counts."""
+    wait_until(
+        lambda: contacts(rig) == rig.page.ledger.profiles().keys(),
+        20,
+        "the contacts in the first store",
+        every=0.3,
+    )
     frames = len(rig.proxy.seen())
     rig.server.kill()
     remove(rig.server.database)
@@ -36,6 +42,12 @@ def test_a_new_store_is_filled_from_the_extensions(rig: Rig) -> None:
     rig.binding = rig.server.create_binding([rig.page.corpus.account])
     rig.configure()
     prove(rig, frames_from=frames)
+    wait_until(
+        lambda: contacts(rig) == rig.page.ledger.profiles().keys(),
+        20,
+        "the contacts in it, too",
+        every=0.3,
+    )
     assert not list(early_anchors(rig.proxy.seen()[frames:], rig.page.ledger))
     stores = {(frame.body or {})["storeId"] for frame in rig.proxy.seen("welcome")}
     assert len(stores) == 2
@@ -84,6 +96,11 @@ def test_what_no_server_can_take_is_parked_and_blocks_nothing(rig: Rig) -> None:
     )
     assert statuses()[huge.message_id] == ("rejected", "too_large")
     assert set(statuses().values()) == {("confirmed", None), ("rejected", "too_large")}
+
+
+def contacts(rig: Rig) -> set[str]:
+    """The conversations whose contact's profile Bright has."""
+    return {row["conversationId"] for row in rig.server.dump().of("contactProfile")}
 
 
 def remove(database: Path) -> None:

@@ -94,10 +94,7 @@ def facts_at_bright(rig: Rig) -> dict[str, Facts]:
 
 
 def choose(shared: tuple[Rig, Page], place: int, *, has_cards: bool) -> str:
-    """Click one of the conversations whose newest rows have a card, or one of the others.
-
-    Gives its id.
-    """
+    """Click a conversation whose newest rows have a card, or none; gives its id."""
     rig, page = shared
     newest: dict[str, list[str]] = {}
     for row in sorted(rig.page.ledger.expected(), key=lambda each: -each.sent_at_ms):

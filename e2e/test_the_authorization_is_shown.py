@@ -1,7 +1,7 @@
 """What has become of the authorization is shown, and heeded (OT-60).
 
-Bright's frames and close codes come from a script here: a real authority cannot be made
-to change a binding's version at will. A displaced connection is displaced by a real one.
+Bright's frames and close codes come from a script here, so that each comes when it is
+asked for. A displaced connection is displaced by a real one.
 """
 
 from __future__ import annotations
