@@ -20,6 +20,7 @@ const realOpen = indexedDB.open.bind(indexedDB);
 const realUUID = crypto.randomUUID.bind(crypto);
 const realRandom = Math.random.bind(Math);
 let nowMs = realNow();
+let steadyMs = performance.now();
 let numbers = 0;
 let entries = 0;
 
@@ -31,7 +32,8 @@ function note(entry) {
 /** Something comes in: the clock moves on, and stands still until the next. */
 function input(entry) {
   nowMs = realNow();
-  note({ ...entry, nowMs });
+  steadyMs = performance.now();
+  note({ ...entry, nowMs, steadyMs });
 }
 
 function number() {
@@ -41,6 +43,7 @@ function number() {
 
 Date.now = () => nowMs;
 CLOCK.now = () => nowMs;
+CLOCK.steady = () => steadyMs;
 Math.random = () => {
   const value = realRandom();
   note({ kind: "random", value });
@@ -51,7 +54,7 @@ crypto.randomUUID = () => {
   note({ kind: "uuid", value });
   return value;
 };
-note({ kind: "boot", nowMs });
+note({ kind: "boot", nowMs, steadyMs });
 
 // Timers of the worker's own parts.
 const timers = new Map();

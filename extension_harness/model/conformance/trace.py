@@ -44,9 +44,9 @@ class RecordedLife:
 
 
 def lives_of(lines: Iterable[str]) -> list[RecordedLife]:
-    """The lives of a recording, oldest first; ones without their beginning are left out.
+    """The lives of a recording, oldest first.
 
-    Those began before anybody listened.
+    Ones without their beginning are left out: they began before anybody listened.
     """
     entries: dict[str, list[Json]] = {}
     for line in lines:
