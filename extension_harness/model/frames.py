@@ -8,7 +8,8 @@ from typing import Final, Generic, TypeVar
 
 from extension_harness.model.normal_form import content_of
 from extension_harness.model.steps import Json, Value
-from extension_harness.model.text import parsed, stringify
+from extension_harness.model.text import parsed, stringify, to_text
+from storage_schema import UNDEFINED
 
 PROTOCOL_VERSION: Final = 1
 SUBPROTOCOL: Final = "bright.extension.v1"
@@ -62,7 +63,7 @@ def _welcome(frame: Json) -> Json | None:
         and isinstance(accounts, list)
         and all(map(_is_text, accounts))
     )
-    return frame if is_good else None
+    return {**frame} if is_good else None  # its identity is the connection's
 
 
 def _is_result(result: Value) -> bool:
@@ -129,7 +130,7 @@ def _card_ack(frame: Json) -> Json | None:
 
 def _facts_ack(frame: Json) -> Json | None:
     is_good = _is_text(frame.get("channelAccountId")) and _is_profile_name(frame)
-    return frame if is_good else None
+    return {**frame} if is_good else None  # its identity is the connection's
 
 
 def _error(frame: Json) -> Json | None:
@@ -139,7 +140,7 @@ def _error(frame: Json) -> Json | None:
     return {
         **frame,
         "requestId": frame.get("requestId"),
-        "message": "" if message is None else str(message),
+        "message": "" if message is None else to_text(message),
         "retryable": frame.get("retryable") is True,
         "channelAccountId": frame.get("channelAccountId"),
         "conversationId": frame.get("conversationId"),
@@ -192,7 +193,10 @@ _READERS: dict[str, Callable[[Json], Json | None]] = {
     "page.registered": _with("pageId", _is_text),
     "conversation.known": _known,
     "anchor.snapshot": _anchors,
-    "binding.revoked": lambda frame: {**frame, "reason": str(frame.get("reason"))},
+    "binding.revoked": lambda frame: {
+        **frame,
+        "reason": to_text(frame.get("reason", UNDEFINED)),
+    },
     "command": _with("commandId", _is_text),
     "keepalive": lambda frame: frame,
 }

@@ -13,6 +13,7 @@ from extension_harness.model.pages import Page, Pages
 from extension_harness.model.recorder import Observed, Recorder
 from extension_harness.model.steps import Behaviour, Json
 from extension_harness.model.sync import Sync
+from extension_harness.model.text import to_text
 from extension_harness.model.walks import needs_walk
 
 Told = Callable[[str, str, str | None], None]
@@ -45,7 +46,7 @@ class PageMessages:
         except Exception as error:  # noqa: BLE001 - as the extension does
             return {"known": False, "error": self._fault(error)}
         account, route = told.body.get("channelAccountId"), told.body.get("route")
-        text = "" if route is None else str(route)
+        text = "" if route is None else to_text(route)
         page = Page(told.tab_id, told.page_id, str(account), text)
         # A page that greets again may have said things that nobody heard.
         if not self._pages.register(page):

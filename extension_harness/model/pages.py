@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from extension_harness.model.errors import PageError
-from extension_harness.model.steps import AskPage, Behaviour, Join, Json, Local, Value
+from extension_harness.model.steps import AskPage, Behaviour, Join, Json, Local
 from extension_harness.model.tasks import Life
+from extension_harness.model.text import to_text
+from storage_schema import UNDEFINED
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Pages:
         account = answer.get("channelAccountId")
         if not isinstance(account, str):
             return
-        route = _text(answer.get("route", "undefined"))
+        route = to_text(answer.get("route", UNDEFINED))
         self.register(Page(tab_id, response["pageId"], account, route))
 
     def ask(
@@ -86,7 +88,3 @@ class Pages:
                 del self._pages[page.tab_id]
             raise
         return response["answer"]
-
-
-def _text(value: Value) -> str:
-    return "null" if value is None else str(value)

@@ -89,12 +89,12 @@ class Presence:
             )
             if pending > 0:
                 return True
-            if (yield from self._ledgers.is_unfinished(account)):
-                return True
             pages = CheckpointPages(account)
             while page := (yield from pages.next()):
                 if any(map(_is_open, page)):
                     return True
+            if (yield from self._ledgers.is_unfinished(account)):
+                return True
         return False
 
 

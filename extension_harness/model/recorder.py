@@ -15,7 +15,7 @@ from extension_harness.model.normal_form import (
 from extension_harness.model.steps import Behaviour, Digest, Json, Value
 from extension_harness.model.store import verb
 from extension_harness.model.tasks import Life
-from extension_harness.model.text import digest_of, utf16_slice
+from extension_harness.model.text import digest_of, to_text, utf16_slice
 from storage_schema.onetalk import record_anomaly, record_batch
 
 MAX_PART = 500
@@ -126,7 +126,7 @@ def _judged(
 
 def _surface_of(seen: Value) -> str:
     surface = seen.get("surface") if isinstance(seen, dict) else None
-    return "unknown" if surface is None else str(surface)
+    return "unknown" if surface is None else to_text(surface)
 
 
 def _home_of(seen: Value, conversation: str | None) -> str:

@@ -48,6 +48,15 @@ def stringify(value: Value) -> str:
     return text_of(value)
 
 
+def to_text(value: Value) -> str:
+    """`String(value)` of a JSON value."""
+    if isinstance(value, dict):
+        return "[object Object]"
+    if isinstance(value, list):
+        return ",".join("" if each is None else to_text(each) for each in value)
+    return text_of(value)
+
+
 def canonical_json(value: Value) -> str:
     """JSON with sorted keys: equal values give equal text."""
     if isinstance(value, dict):
