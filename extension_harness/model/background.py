@@ -263,10 +263,15 @@ class Background:
 
     def _claim_events(self) -> ClaimEvents:
         return ClaimEvents(
-            reoffered=lambda _account: self.uplink.wake(),
+            reoffered=self._reoffered,
             behind=lambda account: self.sync.wake(account),  # noqa: PLW0108 - made later
             completed=self._completed,
         )
+
+    def _reoffered(self, account: str, conversation: str) -> None:
+        self.uplink.wake()
+        for ledger in ("profiles", "cards", "facts"):
+            self.ledgers.observed(ledger, account, conversation)
 
     def _completed(self, checkpoint: Json) -> None:
         if needs_walk(checkpoint):

@@ -19,6 +19,7 @@ from extension_harness.model.store import (
     is_unknown,
     read_checkpoints,
     reoffer,
+    reoffer_ledgers,
     update_checkpoint,
     verb,
 )
@@ -39,7 +40,7 @@ class _Sent:
 class ClaimEvents:
     """Who is told of what."""
 
-    reoffered: Callable[[str], None]
+    reoffered: Callable[[str, str], None]
     behind: Callable[[str], None]
     completed: Callable[[Json], None]
 
@@ -184,8 +185,9 @@ class Claims:
             return
         self._sent.pop(key, None)
         yield from reoffer(account, conversation)
+        yield from reoffer_ledgers(account, conversation)
         self._offered.add(key)
-        self._events.reoffered(account)
+        self._events.reoffered(account, conversation)
 
     def discover_all(self, account: str, asked: dict[str, str]) -> Behaviour[None]:
         """Tells Bright every conversation of an account, in bounded frames (OT-51)."""

@@ -69,6 +69,8 @@ class Connection:
         self._retry_due_ms = 0.0
         self._requests = 0
         self._server_ahead_ms = 0
+        self._greeted_anew = 0
+        self._farewell: str | None = None
         self._timer: int | None = None
 
     @property
@@ -183,20 +185,25 @@ class Connection:
         """The socket is closed."""
         if self._socket is None or self._socket.number != number:
             return
-        if self.trouble is None:
-            words = reason or f"The connection was closed ({code})."
-            self.trouble = Fault(f"closed_{code}", words)
+        name = _close_name(code, self._farewell)
+        self.trouble = Fault(name, reason or f"The connection was closed ({code}).")
         self._drop(None)
-        if is_final(code):
+        if name == "authorization_changed":
+            # The token holds, under another version of the authorization (OT-60).
+            self._attempt = self._greeted_anew
+            self._greeted_anew += 1
+            self._retry(1006)
+        elif not is_final(code):
+            self._retry(code)
+        else:
             self.stop = {
                 "closeCode": code,
                 "reason": reason,
+                "code": name,
                 "atMs": self._life.now(),
             }
             self.state = "stopped"
             self._events.stopped(self.stop)
-        else:
-            self._retry(code)
 
     def _open(self) -> None:
         stored = self._configuration()
@@ -207,6 +214,7 @@ class Connection:
             self.state = "unconfigured"
             return
         self.retry_at_ms = None
+        self._farewell = None
         self._life.cancel(self._timer)
         self._socket = _Socket(self._life.new_id())
         self._life.do(Connect(self._socket.number, stored.endpoint))
@@ -218,12 +226,14 @@ class Connection:
 
     def _take(self, frame: Json) -> None:
         if frame["type"] == "binding.revoked":
-            self.trouble = Fault("binding_revoked", frame["reason"])
+            self._farewell = frame["reason"]
         elif frame["type"] == "heartbeat.ack":
             known = self.welcome and self.welcome["authorizationVersion"]
             if frame["authorizationVersion"] != known:
                 # Greet again before anything else is done (OT-60).
                 self.abandon("authorization_changed", "The authorization changed.")
+            else:
+                self._greeted_anew = 0
         else:
             self._events.frame(frame)
 
@@ -305,3 +315,13 @@ class Connection:
             self._life.do(CloseSocket(socket.number, close_code))
         if was_online:
             self._events.offline()
+
+
+def _close_name(close_code: int, farewell: str | None) -> str:
+    """What a close means, in a stable word."""
+    if close_code != 4401:
+        return f"closed_{close_code}"
+    if farewell is None:
+        return "binding_unknown"  # it was never taken
+    is_other = farewell == "version_changed"
+    return "authorization_changed" if is_other else "binding_revoked"

@@ -142,8 +142,8 @@ class LedgerUplink:
             finally:
                 self._answered(lane, is_of_use=True)
         elif code in _OF_THE_ENTRIES:
+            lane.most = math.ceil(len(parts) / 2) / 2  # an answer of use doubles it
             self._answered(lane, is_of_use=True)
-            lane.most = math.ceil(len(parts) / 2)
         elif error["retryable"]:
             self._answered(lane, is_of_use=False)
         else:

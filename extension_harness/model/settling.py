@@ -12,7 +12,7 @@ from extension_harness.model.faults import Faults
 from extension_harness.model.ledger_uplink import LedgerUplink
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.steps import Behaviour, Json
-from extension_harness.model.store import reoffer
+from extension_harness.model.store import reoffer, reoffer_ledgers
 from extension_harness.model.sync import Sync
 from extension_harness.model.uplink import Uplink
 
@@ -95,6 +95,7 @@ class Settling:
         for account in welcome["accounts"]:
             if store_ids.get(account, store_id) != store_id:
                 yield from reoffer(account, None)
+                yield from reoffer_ledgers(account, None)
             store_ids[account] = store_id
         yield from self._parts.remember(
             {"storeIds": store_ids, "lastStoreId": store_id}

@@ -75,6 +75,68 @@ def reoffer(account: str, conversation: str | None) -> Behaviour[None]:
             )
 
 
+def reoffer_ledgers(account: str, conversation: str | None) -> Behaviour[None]:
+    """Makes pending again what Bright had of the other ledgers, in bounded steps."""
+    if conversation is not None:
+        key = _keys.conversation_key(account, conversation)
+        yield from verb("reofferLedgers", _reoffer_one, key)
+        scope = [account, conversation]
+        index = _names.BY_ACCOUNT_CONVERSATION
+        yield from _turn_under(_names.CARDS, index, scope)
+        return
+    yield from _turn_under(_names.PROFILES, _names.BY_ACCOUNT, account)
+    confirmed = [account, "confirmed"]
+    yield from _turn_under(_names.CARDS, _names.BY_ACCOUNT_STATUS, confirmed)
+    pages = CheckpointPages(account)
+    while page := (yield from pages.next()):
+        yield from verb("turnFacts", _turn_facts, [each["key"] for each in page])
+
+
+def _turn_under(store: str, index: str, key: str | list[str]) -> Behaviour[None]:
+    after: str | None = None
+    while True:
+        found: list[Json] = yield from verb(
+            "turnUnder", _turn_page, store, index, key, after
+        )
+        if len(found) < _reoffers.LEDGER_STEP:
+            return
+        after = found[-1]["key"]
+
+
+def _turn_page(
+    connection: Connection,
+    store: str,
+    index: str,
+    key: str | list[str],
+    after: str | None,
+) -> list[Json]:
+    is_card = store == _names.CARDS
+    change = _reoffers._unconfirmed if is_card else _reoffers._untold  # noqa: SLF001
+    page: Value = {"after": after, "limit": _reoffers.LEDGER_STEP}
+    with writing(connection, [store]) as transaction:
+        found: list[Value] = _reads.page_under(
+            transaction, store, index, key, page, dict
+        )
+        for changed in filter(None, map(change, found)):
+            transaction.object_store(store).put(changed)
+    return found
+
+
+def _turn_facts(connection: Connection, keys: list[str]) -> int:
+    turn = _reoffers._turn  # noqa: SLF001 - one transaction of the verb
+    unheard = _reoffers._unheard  # noqa: SLF001
+    with writing(connection, [_names.BUYER_FACTS]) as transaction:
+        return sum(turn(transaction, _names.BUYER_FACTS, key, unheard) for key in keys)
+
+
+def _reoffer_one(connection: Connection, key: str) -> int:
+    turn = _reoffers._turn  # noqa: SLF001 - one transaction of the verb
+    with writing(connection, [_names.PROFILES, _names.BUYER_FACTS]) as transaction:
+        untold, unheard = _reoffers._untold, _reoffers._unheard  # noqa: SLF001
+        turned = turn(transaction, _names.PROFILES, key, untold)
+        return turned + turn(transaction, _names.BUYER_FACTS, key, unheard)
+
+
 def _page_of(connection: Connection, account: str, after: str | None) -> list[Json]:
     with reading(connection, [_names.CHECKPOINTS]) as transaction:
         page: list[Any] = _reads.page_under(

@@ -125,7 +125,8 @@ def test_what_a_closing_socket_is_given_was_not_sent() -> None:
     life = Life(disk)
     life.wake(SocketClosing(life.welcome()))
     life.wake(observed(truth))
-    life.run()
+    life.run(most=100)  # it tries until it is told that the socket is closed
+    assert life.replies() == [{"stored": True}]
     assert not life.sent("observation.batch")
 
 
