@@ -24,11 +24,13 @@ from bright_server.errors import ConfigurationError
 from bright_server.http_server import HttpServer
 from bright_server.ingest import endpoint
 from bright_server.ingest.hub import Hub
-from bright_server.operations import echo, health, metrics
+from bright_server.operations import echo, health, metrics, pages
+from bright_server.operator_guard import OperatorGuard
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import lock
 from bright_server.stores.sqlite.connection import make_folder
 from bright_server.stores.sqlite.store import SqliteStore, opened
+from bright_server.wire.pages import count_troubles
 from bright_server.writer.link import linked
 
 logger = logging.getLogger(__name__)
@@ -70,8 +72,12 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
                 store, committer, authority, counted, settings, clock
             )
             commander = _commanding(bright.hub, authority, counted, settings, clock)
-            bright.application.routes.append(
-                commands.route(commander, operator, settings, clock)
+            guard = OperatorGuard(operator)
+            bright.application.routes.extend(
+                [
+                    commands.route(commander, guard, settings, clock),
+                    pages.route(bright.hub.pages, guard),
+                ]
             )
             try:
                 yield bright
@@ -160,6 +166,15 @@ def _compose(
         "bright_pending_bytes",
         "Bytes of requests that wait for their commit",
         lambda: committer.pending_bytes,
+    )
+    counted.watch(
+        "bright_pages", "Pages that extensions told of", lambda: len(hub.pages())
+    )
+    counted.watch_each(
+        "bright_pages_in_trouble",
+        "Pages with each trouble that extensions told of",
+        "trouble",
+        lambda: count_troubles(hub.pages()),
     )
     probe = health.ReadinessProbe(
         {

@@ -1,4 +1,4 @@
-"""The command line: `serve`, `binding`, `command`, `store`, `schema`, and others' own.
+"""The command line: `serve`, `binding`, `command`, `pages`, `store`, `schema`, others'.
 
 Further commands are found through the entry-point group `bright.commands`: a function
 that gets the subparsers, adds its own, and sets `run` to what takes the parsed
@@ -26,7 +26,7 @@ from bright_server.authorization.contract import Binding
 from bright_server.authorization.embedded import IssuedBinding, issue_binding
 from bright_server.clock import SystemClock
 from bright_server.collector import ease_garbage_collection
-from bright_server.commands.cli import add_command
+from bright_server.commands.cli import add_command, add_pages
 from bright_server.errors import BrightError, ConfigurationError, StoreMissing
 from bright_server.messages import BindingId
 from bright_server.settings import Settings
@@ -41,7 +41,7 @@ from bright_server.wire.text import compact_json, unstorable_path
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 
-_BUILT_IN = frozenset({"serve", "binding", "command", "store", "schema"})
+_BUILT_IN = frozenset({"serve", "binding", "command", "pages", "store", "schema"})
 # The settings that are options of `bright serve`, too.
 _OPTIONS = ("database", "host", "port", "authority", "conformance_echo")
 
@@ -74,6 +74,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_serve(subparsers)
     _add_binding(subparsers)
     add_command(subparsers)
+    add_pages(subparsers)
     _add_store(subparsers)
     _add_schema(subparsers)
     # What others add may be slow to load: only for a command that is none of these, and

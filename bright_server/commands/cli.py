@@ -1,6 +1,7 @@
-"""`bright command send|profile|sync`: asks a running server for a command.
+"""`bright command send|profile|sync`, `bright pages`: asks a running server.
 
-Exit status 0 when it is done, 1 for every other outcome, 2 when nothing was asked.
+Of a command: exit status 0 when it is done, 1 for every other outcome, 2 when nothing
+was asked. Of the pages: 0 when no page is in trouble, 1 when one is.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from bright_server.commands.client import order
+from bright_server.commands.client import order, read_pages
 from bright_server.credentials import read_credential
 from bright_server.errors import ConfigurationError
 from bright_server.settings import Settings, service_url
@@ -61,6 +62,20 @@ def _finish(
         metavar="SECONDS",
         help="after which it is not begun any more (default %(default)g)",
     )
+    _add_server(parser)
+    parser.set_defaults(run=_run, command_name=name, arguments_of=arguments_of)
+
+
+def add_pages(subparsers: Subparsers) -> None:
+    """Add `bright pages`."""
+    parser = subparsers.add_parser(
+        "pages", help="show the pages that are open, and what is wrong with each"
+    )
+    _add_server(parser)
+    parser.set_defaults(run=_show_pages)
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
@@ -68,29 +83,16 @@ def _finish(
         " credential comes from BRIGHT_OPERATOR_CREDENTIAL_FILE, never from here",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=_run, command_name=name, arguments_of=arguments_of)
 
 
 def _run(parsed: argparse.Namespace) -> int:
     settings = Settings()
-    credential = read_credential(
-        "BRIGHT_OPERATOR_CREDENTIAL",
-        settings.operator_credential,
-        settings.operator_credential_file,
-    )
-    if credential is None:
-        raise ConfigurationError(
-            "set BRIGHT_OPERATOR_CREDENTIAL_FILE, here and where `bright serve` runs"
-        )
+    credential = _credential(settings)
     if not 0.001 <= parsed.deadline <= settings.max_command_seconds:
         most = settings.max_command_seconds
         raise ConfigurationError(f"--deadline takes up to {most} seconds")
-    try:
-        address = service_url(parsed.server or _own_address(settings))
-    except ValueError as error:
-        raise ConfigurationError(f"--server cannot be used: {error}") from error
     told = order(
-        address,
+        _address(parsed, settings),
         credential,
         parsed.command_name,
         parsed.arguments_of(parsed),
@@ -104,6 +106,42 @@ def _run(parsed: argparse.Namespace) -> int:
     because = "" if told.reason is None else f": {told.reason}"
     print(compact_json(facts) if parsed.json else f"{told.outcome}{because}")
     return 0 if told.outcome == "done" else 1
+
+
+def _show_pages(parsed: argparse.Namespace) -> int:
+    settings = Settings()
+    told = read_pages(_address(parsed, settings), _credential(settings))
+    pages: list[dict[str, Any]] = told["pages"]
+    if parsed.json:
+        print(compact_json(told))
+    else:
+        for page in pages:
+            codes = ", ".join(each["code"] for each in page["troubles"]) or "well"
+            account = page["channelAccountId"] or "account unknown"
+            print(f"{account}  {codes}  {page['deviceId']}  {page['pageId']}")
+        if told["total"] > len(pages):
+            print(f"and {told['total'] - len(pages)} more")
+    return 1 if any(page["troubles"] for page in pages) else 0
+
+
+def _credential(settings: Settings) -> str:
+    credential = read_credential(
+        "BRIGHT_OPERATOR_CREDENTIAL",
+        settings.operator_credential,
+        settings.operator_credential_file,
+    )
+    if credential is None:
+        raise ConfigurationError(
+            "set BRIGHT_OPERATOR_CREDENTIAL_FILE, here and where `bright serve` runs"
+        )
+    return credential
+
+
+def _address(parsed: argparse.Namespace, settings: Settings) -> str:
+    try:
+        return service_url(parsed.server or _own_address(settings))
+    except ValueError as error:
+        raise ConfigurationError(f"--server cannot be used: {error}") from error
 
 
 def _own_address(settings: Settings) -> str:

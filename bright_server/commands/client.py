@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from bright_server.errors import CommandFailed
@@ -15,6 +16,7 @@ from bright_server.wire.orders import order_text
 from bright_server.wire.text import parse_json
 
 _PATH = "/v1/commands"
+_PAGES = "/v1/pages"
 _PATIENCE_SECONDS = 15.0
 """Beyond the command's own time: the server's grace and the way there and back."""
 
@@ -50,13 +52,7 @@ def order(
     }
     connection = _connection(address, timeout_ms / 1000 + _PATIENCE_SECONDS)
     try:
-        try:
-            connection.connect()
-        except OSError as error:
-            raise CommandFailed(
-                f"{address} cannot be reached ({error.strerror or error}): nothing was"
-                " sent; is `bright serve` running there?"
-            ) from error
+        _connect(connection, address)
         try:
             path = urlsplit(address).path + _PATH
             connection.request("POST", path, body, headers)
@@ -71,6 +67,37 @@ def order(
     return _told(status, text)
 
 
+def read_pages(address: str, credential: str) -> dict[str, Any]:
+    """Return what `GET /v1/pages` tells.
+
+    Raises:
+        CommandFailed: the server cannot be reached, or has refused to tell.
+    """
+    headers = {"Authorization": f"Bearer {credential}"}
+    connection = _connection(address, _PATIENCE_SECONDS)
+    try:
+        _connect(connection, address)
+        try:
+            connection.request("GET", urlsplit(address).path + _PAGES, headers=headers)
+            answer = connection.getresponse()
+            status, text = answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise CommandFailed(f"{address} does not answer: {error}") from error
+    finally:
+        connection.close()
+    return _said(status, text)
+
+
+def _connect(connection: http.client.HTTPConnection, address: str) -> None:
+    try:
+        connection.connect()
+    except OSError as error:
+        raise CommandFailed(
+            f"{address} cannot be reached ({error.strerror or error}): nothing was"
+            " sent; is `bright serve` running there?"
+        ) from error
+
+
 def _connection(address: str, seconds: float) -> http.client.HTTPConnection:
     parts = urlsplit(address)
     host = parts.hostname or ""
@@ -80,6 +107,11 @@ def _connection(address: str, seconds: float) -> http.client.HTTPConnection:
 
 
 def _told(status: int, text: bytes) -> Told:
+    said = _said(status, text)
+    return Told(said.get("commandId"), str(said.get("outcome")), said.get("reason"))
+
+
+def _said(status: int, text: bytes) -> dict[str, Any]:
     try:
         said = parse_json(text.decode())
     except ValueError:
@@ -92,4 +124,4 @@ def _told(status: int, text: bytes) -> Told:
             f"the server refused the order: {said.get('code')}:"
             f" {said.get('detail')}{where}"
         )
-    return Told(said.get("commandId"), str(said.get("outcome")), said.get("reason"))
+    return said

@@ -24,6 +24,7 @@ from bright_server.ingest.session import ExtensionSession
 from bright_server.messages import Anchor, Grant
 from bright_server.settings import Settings
 from bright_server.wire.commands import CommandResult
+from bright_server.wire.pages import PageFacts, TroubleFacts
 
 logger = logging.getLogger(__name__)
 
@@ -128,6 +129,26 @@ class Hub:
         if any(grant is not None and account in grant.accounts for grant in grants):
             return "no_page"
         return "no_connection"
+
+    def pages(self) -> list[PageFacts]:
+        """Return every page that an open connection has told of."""
+        return [
+            PageFacts(
+                page_id=page_id,
+                channel_account_id=page.channel_account_id,
+                binding_id=grant.binding_id,
+                device_id=connection.session.device_id,
+                connection_id=connection.channel_id,
+                told_at_ms=page.told_at_ms,
+                troubles=[
+                    TroubleFacts(code=code, since_ms=since_ms)
+                    for code, since_ms in page.troubles.items()
+                ],
+            )
+            for connection in self._connections
+            if (grant := connection.session.grant) is not None
+            for page_id, page in connection.session.pages.items()
+        ]
 
     def _forget_pages(self, connection: Connection) -> None:
         for account, holders in list(self._page_holders.items()):

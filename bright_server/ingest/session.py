@@ -54,6 +54,7 @@ from bright_server.wire.ledger_codec import LedgerFrame
 from bright_server.wire.requests import (
     Heartbeat,
     Hello,
+    PageHealth,
     PageRegister,
 )
 from bright_server.wire.routes import claim_fault
@@ -96,6 +97,11 @@ class ExtensionSession:
     def pages(self) -> RegisteredPages:
         """Return the registered pages."""
         return self._pages
+
+    @property
+    def device_id(self) -> str:
+        """Return the device, once it has said hello."""
+        return "" if self._hello is None else self._hello.device_id
 
     @property
     def grant(self) -> Grant | None:
@@ -167,7 +173,7 @@ class ExtensionSession:
             return self._revoke(standing)
         if isinstance(asked_by, Heartbeat):
             return [Send(encode(self._heartbeat_ack(asked_by, now_ms)))]
-        return self._register(asked_by)
+        return self._register(asked_by, now_ms)
 
     def keepalive(self, standing: Standing, now_ms: int) -> list[Effect]:
         """Let the regular tick pass: a sign of life, or the end of the binding."""
@@ -250,6 +256,9 @@ class ExtensionSession:
             return self._take_heartbeat(frame)
         if isinstance(frame, CommandResult):
             return [Answered(frame)]
+        if isinstance(frame, PageHealth) and frame.channel_account_id is None:
+            self._pages.take_health(frame, now_ms)
+            return []
         envelope = (
             frame.envelope
             if isinstance(frame, WholeBatch | PartialBatch | LedgerFrame)
@@ -265,6 +274,9 @@ class ExtensionSession:
             )
         if isinstance(frame, PageRegister):
             return [CheckStanding(self._granted(), frame)]
+        if isinstance(frame, PageHealth):
+            self._pages.take_health(frame, now_ms)
+            return []
         return self._intake.take(frame, self._granted(), size_bytes, now_ms)
 
     def _take_heartbeat(self, frame: Heartbeat) -> list[Effect]:
@@ -273,10 +285,10 @@ class ExtensionSession:
             return self._revoke(Standing.VERSION_CHANGED)
         return [CheckStanding(grant, frame)]
 
-    def _register(self, frame: PageRegister) -> list[Effect]:
+    def _register(self, frame: PageRegister, now_ms: int) -> list[Effect]:
         if (fault := claim_fault(frame.route)) is not None:
             return [route_refusal(frame.request_id, fault)]
-        self._pages.register(frame)
+        self._pages.register(frame, now_ms)
         registered = answers.PageRegistered(
             request_id=frame.request_id, page_id=frame.page_id
         )

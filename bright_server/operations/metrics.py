@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,7 +13,9 @@ from prometheus_client import (
     PlatformCollector,
     ProcessCollector,
 )
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -101,6 +103,16 @@ class Metrics:
         """Show a value that is read when the metrics are."""
         Gauge(name, help_text, registry=self.registry).set_function(read)
 
+    def watch_each(
+        self,
+        name: str,
+        help_text: str,
+        label: str,
+        read: Callable[[], Mapping[str, int]],
+    ) -> None:
+        """Show a value for each word of a label; all are read when the metrics are."""
+        self.registry.register(_Watched(name, help_text, label, read))
+
     def authority_asked(self, question: str, fault: str | None, seconds: float) -> None:
         """See `AuthorityWatch.authority_asked`."""
         self._authority.labels(question).observe(seconds)
@@ -129,6 +141,27 @@ class Metrics:
             else:
                 for ledger, what, entries in _entries_of(outcome):
                     self._entries.labels(ledger, what).inc(entries)
+
+
+class _Watched(Collector):
+    """A gauge with one label, read anew each time."""
+
+    def __init__(
+        self,
+        name: str,
+        help_text: str,
+        label: str,
+        read: Callable[[], Mapping[str, int]],
+    ) -> None:
+        self._about = (name, help_text, label)
+        self._read = read
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        name, help_text, label = self._about
+        family = GaugeMetricFamily(name, help_text, labels=[label])
+        for word, value in self._read().items():
+            family.add_metric([word], value)
+        yield family
 
 
 def _entries_of(outcome: Outcome) -> Iterator[tuple[str, str, int]]:

@@ -47,6 +47,7 @@ _MODELS: Final[dict[str, type[Frame]]] = {
     "hello": requests.Hello,
     "heartbeat": requests.Heartbeat,
     "page.register": requests.PageRegister,
+    "page.health": requests.PageHealth,
     "conversation.discovered": requests.ConversationDiscovered,
     "history.progress": requests.HistoryProgress,
     "sync.complete": requests.SyncComplete,
@@ -89,6 +90,7 @@ Request: TypeAlias = (
     requests.Hello
     | requests.Heartbeat
     | requests.PageRegister
+    | requests.PageHealth
     | requests.ConversationDiscovered
     | requests.HistoryProgress
     | requests.SyncComplete

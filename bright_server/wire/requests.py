@@ -27,6 +27,7 @@ from bright_server.wire.scalars import (
     Milliseconds,
     RequestId,
     SentAt,
+    Trouble,
 )
 
 
@@ -85,6 +86,21 @@ class PageRegister(Frame):
     page_id: Identifier
     channel_account_id: Identifier
     route: Annotated[str, Field(max_length=4096)]
+
+
+class PageHealth(Frame):
+    """What is wrong with a page now, all of it; has no answer.
+
+    `isOpen` false: the page is gone. Without an account nobody knows whose page it is:
+    it belongs to the connection alone. Troubles are stable words; one that this server
+    does not know is shown as it is (docs/page-trouble.md).
+    """
+
+    type: Literal["page.health"]
+    page_id: Identifier
+    channel_account_id: Identifier | None
+    is_open: bool
+    troubles: Annotated[list[Trouble], Field(max_length=16)]
 
 
 class Discovered(Frame):
@@ -155,6 +171,7 @@ ExtensionRequest = Annotated[
     Hello
     | Heartbeat
     | PageRegister
+    | PageHealth
     | ConversationDiscovered
     | ObservationBatch
     | HistoryProgress

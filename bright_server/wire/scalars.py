@@ -24,6 +24,7 @@ Identifier = Annotated[str, Field(min_length=1, max_length=MAX_IDENTIFIER)]
 RequestId = Annotated[str, Field(min_length=1, max_length=MAX_REQUEST_ID)]
 CandidateKey = Annotated[str, Field(min_length=1, max_length=MAX_CANDIDATE_KEY)]
 Kind = Annotated[str, Field(min_length=1, max_length=MAX_KIND)]
+Trouble = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Label = Annotated[str, Field(max_length=1024)]
 
 Milliseconds = Annotated[int, Field(ge=0, le=MAX_MILLISECONDS)]
