@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from storage_schema.onetalk import ALL_STORES
 FIRST = int(os.environ.get("BRIGHT_TRACE_SEED", "0"))
 TRACES = int(os.environ.get("BRIGHT_TRACES", "2"))
 LONGEST_LIFE_SECONDS = 1.0
-SEND_DONE_SECONDS = 60.0
+DONE_SECONDS = 60.0
 Recorded = tuple[list[str], dict[str, list[Json]]]
 
 
@@ -62,21 +63,54 @@ def recorded(rig: Rig, rng: random.Random) -> Recorded:
     shorten_alarm(rig, 1)
     rig.worker.stop()
     page = rig.open_page()
-    for kill in range(rng.randrange(1, 6)):
-        chat = rng.choice(rig.page.corpus.conversations)
-        rig.page.post_live(chat.conversation_id, f"said before kill {kill}")
+    for event in range(rng.randrange(2, 7)):
+        chat = rng.choice(rig.page.corpus.conversations).conversation_id
+        rig.page.post_live(chat, f"said before event {event}")
         rig.worker.wait_running()
-        # Not for luck: the instant of the kill is what is random here.
+        # Not for luck: the instant of what happens next is what is random here.
         time.sleep(rng.uniform(0, LONGEST_LIFE_SECONDS))
-        if rng.random() < 0.3:
-            rig.proxy.cut()
-        else:
-            rig.worker.stop()
-    chat = rng.choice(rig.page.corpus.conversations)
-    rig.page.post_live(chat.conversation_id, "said at the end")
-    rig.wait_until_complete(SEND_DONE_SECONDS)
+        rng.choice(HAPPENINGS)(rig, chat)
+    rig.page.post_live(chat, "said at the end")
+    rig.wait_until_complete(DONE_SECONDS)
     page.close()
     return wait_until(lambda: at_rest(rig, recording), 30, "a quiet moment")
+
+
+def killed(rig: Rig, _: str) -> None:
+    rig.worker.stop()
+
+
+def cut_off(rig: Rig, _: str) -> None:
+    rig.proxy.cut()
+
+
+def server_killed(rig: Rig, _: str) -> None:
+    rig.server.kill()
+    rig.server.start()
+
+
+def page_reloaded(rig: Rig, _: str) -> None:
+    rig.page.reload()
+
+
+def rebuilt(rig: Rig, conversation: str) -> None:
+    """OT-20: from the popup; a worker that is killed or has no page refuses."""
+    account = rig.page.corpus.account
+    with rig.browser.extension_page() as popup:
+        popup.evaluate(REBUILD, account, conversation)
+
+
+REBUILD = """(channelAccountId, conversationId) => chrome.runtime.sendMessage(
+  {to: "worker", kind: "rebuild", channelAccountId, conversationId})"""
+HAPPENINGS: Sequence[Callable[[Rig, str], None]] = (
+    killed,
+    killed,
+    killed,
+    cut_off,
+    server_killed,
+    page_reloaded,
+    rebuilt,
+)
 
 
 def at_rest(rig: Rig, recording: Recording) -> Recorded | None:
