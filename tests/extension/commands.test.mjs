@@ -209,6 +209,15 @@ test("OT-62: a connection that is lost after the send hears of nothing", async (
   assert.deepEqual(results, []);
 });
 
+test("OT-62: no connection hears of a command that came on another one", async () => {
+  page.conversations = () => {
+    connection.welcome = { accounts: [ACCOUNT] };
+    return { conversations: [] };
+  };
+  await settled(commands.take(command("profile.snapshot", SCOPE)));
+  assert.deepEqual(results, []);
+});
+
 test("a doubled command is one command", async () => {
   page.send = () => {
     page.history = () => [own("9")];
