@@ -7,6 +7,7 @@ import {
 } from "../../extension_harness/extension/store/buyer-facts.js";
 import { recordCards } from "../../extension_harness/extension/store/cards.js";
 import { takeList } from "../../extension_harness/extension/store/checkpoints.js";
+import { reofferLedgers } from "../../extension_harness/extension/store/ledger-reoffers.js";
 import {
   ANOMALIES,
   BUYER_FACTS,
@@ -188,6 +189,52 @@ test("newer facts outlive the ACK of those before, and go", async () => {
   assert.equal(sent[1].facts.orderCount, 2);
   await uplink.acknowledge(factsAck(sent[1]));
   assert.equal(database.all(BUYER_FACTS)[0].uploadedFingerprint, "of 2");
+});
+
+test("facts that come back are told again: Bright may have those between", async () => {
+  await listed(chat(2));
+  await facts(chat(2), 1);
+  uplink.start();
+  await rig.turns();
+  await uplink.acknowledge(factsAck(sent[0]));
+  await facts(chat(2), 2, 20);
+  await facts(chat(2), 1, 30);
+  uplink.observed("facts", ACCOUNT, chat(2));
+  await rig.turns();
+  assert.equal(sent[1].observedAtMs, 30);
+});
+
+test("OT-51: a new connection looks for pending facts from the start", async () => {
+  await listed(chat(2));
+  uplink.start();
+  await rig.turns();
+  assert.equal(await uplink.isUnfinished(ACCOUNT), false);
+  await facts(chat(2), 1);
+  uplink.start();
+  await rig.turns();
+  assert.equal(sent[0].conversationId, chat(2));
+});
+
+test("another store is told again what the last one had of cards and facts", async () => {
+  await listed(chat(2));
+  await cards(chat(2), "a");
+  await facts(chat(2), 1);
+  uplink.start();
+  await rig.turns();
+  const told = sent.find((frame) => frame.type === "buyer.facts.observed");
+  const drawn = sent.find((frame) => frame.type === "card.rendered.observed");
+  await uplink.acknowledge(factsAck(told));
+  await uplink.acknowledge({
+    ...drawn,
+    type: "card.rendered.ack",
+    results: [cardResult(drawn.cards[0], "confirmed")],
+  });
+  assert.deepEqual(statuses(), { a: "confirmed" });
+  assert.equal(await reofferLedgers(database, ACCOUNT, chat(3)), 0);
+  assert.equal(await reofferLedgers(database, ACCOUNT, chat(2)), 2);
+  assert.deepEqual(statuses(), { a: "pending_ack" });
+  assert.equal("confirmedAtMs" in database.all(CARDS)[0], false);
+  assert.equal(database.all(BUYER_FACTS)[0].uploadedFingerprint, null);
 });
 
 test("OT-84: facts of the future go, and an older observation counts again", async () => {

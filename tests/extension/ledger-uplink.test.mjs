@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 
 import { MAX_ATTEMPTS } from "../../extension_harness/extension/background/ledger-uplink.js";
 import { observeProfiles } from "../../extension_harness/extension/store/profiles.js";
+import { reofferLedgers } from "../../extension_harness/extension/store/ledger-reoffers.js";
 import { PROFILES } from "../../extension_harness/extension/store/steps.js";
 import {
   ACCOUNT,
@@ -105,6 +106,15 @@ test("OT-83: a late ACK of an older one leaves the newer pending, and it goes", 
   assert.deepEqual(rig.pendings(), [chat(2)]);
   await rig.later();
   assert.equal(sent[1].profiles[0].fingerprint, "of Olga");
+});
+
+test("OT-83: the same profile observed again is another observation to an ACK", async () => {
+  await rig.profiles(1);
+  uplink.start();
+  await rig.turns();
+  await rig.profiles(1, { at: 20 });
+  await uplink.acknowledge(ackOf(sent[0]));
+  assert.deepEqual(rig.pendings(), [chat(2)]);
 });
 
 test("OT-83: an ACK counts although its request was given up", async () => {
@@ -228,6 +238,27 @@ test("a socket that is full is waited for, and a refusal to try later is heeded"
   assert.equal(sent.length, 1);
   await rig.later();
   assert.equal(sent.length, 2);
+});
+
+test("another store is told again what the last one had, and nothing newer is lost", async () => {
+  await rig.profiles(2);
+  uplink.start();
+  await rig.turns();
+  await uplink.acknowledge(ackOf(sent[0]));
+  await rig.profiles(1, { at: 30, name: "Olga" });
+  assert.equal(await reofferLedgers(database, ACCOUNT, null), 2);
+  assert.equal(await reofferLedgers(database, ACCOUNT, chat(2)), 0);
+  uplink.start();
+  await rig.turns();
+  assert.deepEqual(
+    new Map(
+      sent.at(-1).profiles.map((each) => [each.fingerprint, each.observedAtMs]),
+    ),
+    new Map([
+      ["of Ines", 11],
+      ["of Olga", 30],
+    ]),
+  );
 });
 
 test("OT-85: a ledger that cannot be read tells nothing, and says so", async () => {
