@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from json.encoder import encode_basestring
 
 from extension_harness.model.steps import Value
 from storage_schema.onetalk.javascript import json_text, text_of
@@ -39,7 +40,7 @@ def well_formed(text: str) -> str:
 def stringify(value: Value) -> str:
     """`JSON.stringify(value)` of a JSON value."""
     if isinstance(value, str):
-        return json_text([value])[1:-1]
+        return encode_basestring(value) if value.isascii() else json_text([value])[1:-1]
     if isinstance(value, dict):
         inner = (f"{stringify(name)}:{stringify(one)}" for name, one in value.items())
         return "{" + ",".join(inner) + "}"

@@ -7,10 +7,10 @@ and nowhere else in this package by chance.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from storage_schema import UNDEFINED, compare
@@ -45,7 +45,9 @@ def is_truthy(value: object) -> bool:
 
 def json_text(parts: Iterable[str]) -> str:
     """`JSON.stringify` of an array of texts: no spaces, lone surrogates escaped."""
-    text = json.dumps(list(parts), ensure_ascii=False, separators=(",", ":"))
+    text = f"[{','.join(map(encode_basestring, parts))}]"
+    if text.isascii():
+        return text
     return _LONE.sub(_escaped, _PAIR.sub(_joined, text))
 
 

@@ -45,7 +45,7 @@ class LiveExtension:
         place: Place,
         random: Random,
         *,
-        alarm_seconds: float = 5.0,
+        alarm_seconds: float = 15.0,
         step_kills: float = 0.0,
     ) -> None:
         self.truth = Truth(place.account)

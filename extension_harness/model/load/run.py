@@ -17,7 +17,7 @@ from extension_harness.model.load.verdict import faults_of, is_at_rest
 from extension_harness.model.steps import Json
 from extension_harness.server import BrightServer, StoreDump
 
-ACCOUNTS_A_BINDING = 10
+ACCOUNTS_A_BINDING = 5
 LOOK_SECONDS = 0.5
 SETTINGS: dict[str, Any] = {
     "historyPaceMs": 20,
@@ -41,7 +41,7 @@ class Plan:
     conversations: int = 6
     messages: int = 12
     kill_seconds: float = 20.0
-    message_seconds: float = 2.0
+    message_seconds: float = 5.0
     server_kills: int = 1
     step_kills: float = 0.0005
     rest_seconds: float = 120.0
