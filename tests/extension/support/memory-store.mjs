@@ -27,6 +27,7 @@ class Store {
   get = (key) => asked(structuredClone(this.records.get(key)));
   getKey = (key) => asked(this.records.has(key) ? key : undefined);
   delete = (key) => asked(void this.records.delete(key));
+  delete = (key) => asked(void this.records.delete(key));
   put = (record) =>
     asked(this.records.set(record[this.#keyPath], structuredClone(record)));
 
@@ -63,6 +64,7 @@ class Store {
             ),
       openCursor: (range) => cursorOver(keysUnder(range), this.records),
       count: (range) => asked(under(range).length),
+      getAllKeys: (range) => asked(keysUnder(range)),
       getAll: (range, limit) => asked(under(range).slice(0, limit)),
     };
   }
