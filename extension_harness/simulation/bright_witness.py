@@ -42,6 +42,8 @@ class BrightWitness:
         self.ever_anchored: set[Scope] = set()
         self.profiles: dict[Place, tuple[int, str]] = {}
         """Of each contact when it was observed, and the fingerprint."""
+        self.ever_profiled: dict[Place, int] = {}
+        """Of each contact the newest observation that any store has had."""
         self._position = 0
 
     # The disk.
@@ -111,6 +113,8 @@ class BrightWitness:
                 broken("latest_wins", f"an older profile of {place} won (OT-81)")
             self._judge_profile(account, place, json.loads(profile))
             self.profiles[account, place] = (at_ms, fingerprint)
+            newest = max(at_ms, self.ever_profiled.get((account, place), 0))
+            self.ever_profiled[account, place] = newest
 
     def _judge_profile(self, account: str, place: str, profile: Row) -> None:
         contact = self._truth.conversations.get((account, place))

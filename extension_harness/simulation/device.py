@@ -51,8 +51,8 @@ IDLE_MS = 30_000
 
 SETTINGS: dict[str, Any] = {
     "historyPaceMs": 50,
-    "historyPageSize": 3,
-    "historyMaxPageSize": 12,
+    "historyPageSize": 2,
+    "historyMaxPageSize": 16,
     "maxBatchMessages": 3,
     "listRefreshMs": 60_000,
 }

@@ -159,14 +159,20 @@ class DeviceWitness:
         elif code not in {"incremental_anchor_not_found", "history_cursor_stuck"}:
             broken("no_loss", f"a good row became the anomaly {code} in {place}")
 
-    def _profile(self, record: Row, _old: Row | None) -> None:
+    def _profile(self, record: Row, old: Row | None) -> None:
         self._own(record, PROFILES)
-        name = record["lastUploadedFingerprint"]
+        pending = (old or {}).get("pending")
+        if not pending or record.get("pending"):
+            return
+        # It is uploaded, or refused: uploaded only if Bright has had it, or a later one.
         place = (record["channelAccountId"], record["conversationId"])
-        at_ms, fingerprint = self._bright.profiles.get(place, (-1, None))
-        mark = record["uploadedObservedAtMs"]
-        if name is not None and at_ms >= 0 and at_ms < mark and fingerprint != name:
-            broken("no_early_confirmation", f"a profile of {place} is taken for uploaded")
+        is_uploaded = record["rejectedObservedAtMs"] == old["rejectedObservedAtMs"]  # type: ignore[index]
+        stored_at_ms = self._bright.ever_profiled.get(place, 0)
+        if is_uploaded and stored_at_ms < pending["observedAtMs"]:
+            broken(
+                "no_early_confirmation",
+                f"a profile of {place} is taken for uploaded, Bright never had it",
+            )
 
     def _bootstrap(self, record: Row, _old: Row | None) -> None:
         self._own(record, BOOTSTRAPS)

@@ -129,6 +129,22 @@ class Faults:
         device.reload_tab(device.tabs[variety % len(device.tabs)])
         return True
 
+    def _tabs_closed(self, number: int, variety: int) -> bool:
+        """The user closes every tab, and opens them again later."""
+        device = self._device(number)
+        if not device.tabs:
+            return False
+        for tab in tuple(device.tabs):
+            device.close_tab(tab)
+
+        def reopen() -> None:
+            if device.is_running and not device.tabs:
+                for account in device.accounts:
+                    device.open_tab(account)
+
+        self._end_in(_OUTAGES_MS[variety % len(_OUTAGES_MS)], reopen)
+        return True
+
     def _page_silent(self, number: int, variety: int) -> bool:
         device = self._device(number)
         for tab in device.tabs:

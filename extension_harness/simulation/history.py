@@ -23,6 +23,8 @@ from extension_harness.simulation.scenario import Scenario
 from extension_harness.simulation.violation import Violation
 from extension_harness.simulation.world import Choice, World
 
+_INSTANTS: Final = (None, None, "step", "step", "answer", "down", "up", "write")
+"""After what a fault strikes: a death just there finds more than one anywhere."""
 _MOST_STEPS_AT_REST: Final = 20_000
 _PATIENCE_MS: Final = 30 * 60_000
 """How long, in simulated time, everything has to come right after the last fault."""
@@ -105,15 +107,17 @@ class _History:
         )
 
     def _choose(self, world: World, choices: _Chooser | Iterator[Choice]) -> None:
-        if isinstance(choices, _Chooser):
-            choices = choices.choices(world)
-        for choice in choices:
+        chooser = choices if isinstance(choices, _Chooser) else None
+        for choice in chooser.choices(world) if chooser else choices:
             self._schedule.append(choice)  # also one that breaks a promise
-            if not self._do(world, choice):
+            is_done = self._do(world, choice)
+            if not is_done:
                 self._schedule.pop()
             elif choice[0] == "fault":
                 kind = str(choice[1])
                 self._faults[kind] = self._faults.get(kind, 0) + 1
+            if chooser is not None:
+                chooser.heard(choice, is_done=is_done)
 
     def _rest(self, world: World) -> None:
         """Let everything come right: all that is possible happens, in turn."""
@@ -159,21 +163,37 @@ class _Chooser:
         self._scenario = scenario
         self._faults_left = scenario.most_faults if scenario.faults else 0
         self._fault_rate = rng.choice((0.02, 0.05, 0.1))
+        self._waiting: list[Choice] = []
+        self._armed: dict[str, list[Choice]] = {}
         self._tick_rate = rng.choice((0.0, 0.02, 0.1))
 
     def choices(self, world: World) -> Iterator[Choice]:
         live = self._scenario.live
         word_rate = live / self._scenario.steps
         for _ in range(self._scenario.steps):
+            # A fault that could not strike yet does as soon as it can.
+            for fault in tuple(self._waiting):
+                yield fault
             chance = self._rng.random()
             if live and chance < word_rate * 1.5:
                 live -= 1
                 yield self._word()
             elif self._faults_left and self._rng.random() < self._fault_rate:
                 self._faults_left -= 1
-                yield self._fault()
+                self._arm(self._fault())
             else:
                 yield self._ordinary(world)
+
+    def heard(self, choice: Choice, *, is_done: bool) -> None:
+        """Learn whether a choice was possible."""
+        if choice[0] != "fault":
+            if is_done:
+                self._waiting += self._armed.pop(choice[0], [])
+            return
+        if not is_done and choice not in self._waiting:
+            self._waiting.append(choice)
+        elif is_done and choice in self._waiting:
+            self._waiting.remove(choice)
 
     def _word(self) -> Choice:
         a, c = self._rng.randrange(4), self._rng.randrange(4)
@@ -182,7 +202,15 @@ class _Chooser:
             return ("spoil", a, c)
         if chance < 0.3:
             return ("card", a, c)
-        return ("say", a, c, self._rng.choice((1, 1, 2, 3)))
+        return ("say", a, c, self._rng.choice((1, 1, 2, 3, 4)))
+
+    def _arm(self, fault: Choice) -> None:
+        """Have a fault strike at once, or right after something of a chosen kind."""
+        kind = self._rng.choice(_INSTANTS)
+        if kind is None:
+            self._waiting.append(fault)
+        else:
+            self._armed.setdefault(kind, []).append(fault)
 
     def _fault(self) -> Choice:
         kind = self._rng.choice(self._scenario.faults)

@@ -175,13 +175,17 @@ class ProfileByFingerprint(Plant):
 
     def step(self, device: Device, step: Step | None) -> Step | None:
         """See `Plant.step`."""
-        if isinstance(step, Transact) and step.name == "confirmProfile":
-            arguments = _arguments(step)
-            account, mark = arguments[0], arguments[1]
-            return replace(
-                step, call=lambda c: step.call(_with_any_time(c, account, mark))
-            )
-        return step
+        if not isinstance(step, Transact) or step.name != "settleProfiles":
+            return step
+        account, answer, _ = _arguments(step)
+        call = step.call
+
+        def settle(connection: Connection) -> Any:
+            for mark in answer["confirmed"]:
+                _with_any_time(connection, account, mark)
+            return call(connection)
+
+        return replace(step, call=settle)
 
 
 PLANTS: Final[dict[str, Callable[[], Plant]]] = {
@@ -283,7 +287,7 @@ def _pairs(
     ]
 
 
-def _with_any_time(connection: Connection, account: str, mark: Row) -> Connection:
+def _with_any_time(connection: Connection, account: str, mark: Row) -> None:
     """Make the mark's time that of whatever is pending with its fingerprint."""
     for each in _records(connection, PROFILES):
         pending = each.get("pending")
@@ -294,4 +298,3 @@ def _with_any_time(connection: Connection, account: str, mark: Row) -> Connectio
             and pending["fingerprint"] == mark["fingerprint"]
         ):
             mark["observedAtMs"] = pending["observedAtMs"]
-    return connection

@@ -26,6 +26,7 @@ FAULTS: Final = (
     "authority_down",
     "store_restored",
     "tab_reloaded",
+    "tabs_closed",
     "page_silent",
 )
 """The kinds of fault that the scheduler may choose at any step.
@@ -34,6 +35,7 @@ Three more are drawn with the scenario: an upgrade that is blocked when the brow
 starts, a second device of the same account, and pages that show rows in any order.
 """
 
+_COMMON: Final = ("worker_killed", "tabs_closed")
 _MOST_FAULTS: Final = 8
 
 
@@ -93,16 +95,17 @@ def drawn(seed: int) -> Scenario:
         )
     )
     allowed = rng.sample(FAULTS, rng.randint(1, 7)) if rng.random() < 0.95 else []
+    allowed += [kind for kind in _COMMON if allowed and rng.random() < 0.4]
     return Scenario(
         seed=seed,
         device_accounts=devices,
         conversations=rng.choice((1, 1, 2, 3)),
         history=rng.choice((0, 1, 3, 5, 7)),
-        live=rng.randint(1, 6),
+        live=rng.randint(1, 8),
         steps=rng.choice((40, 80, 120, 200)),
         is_authority_remote=rng.random() < 0.3,
         is_page_shuffled=rng.random() < 0.4,
         blocked=tuple(n for n in range(len(devices)) if rng.random() < 0.05),
-        faults=tuple(allowed),
+        faults=tuple(dict.fromkeys(allowed)),
         most_faults=rng.randint(1, _MOST_FAULTS),
     )

@@ -56,7 +56,7 @@ class World:
         self.bindings = [0] * len(self.devices)
         self.made_bindings = 0
         self.page_rng = Random(f"pages {scenario.seed}")  # noqa: S311 - a seed
-        self.sends_profiles = False
+        self.sends_profiles = True
         self.faults = Faults(self)
         plant.put_into(self)
 
