@@ -50,6 +50,7 @@ beforeEach(() => {
     historyEnded: async () => {},
     failed: (error) => assert.fail(error),
     coverage: { listed: async () => {} },
+    health: { isClosed: () => false, lives: () => {}, lied: () => {} },
   });
 });
 
