@@ -15,7 +15,7 @@ LOAD = """
 (async () => {
   await import("/instrument.js").catch(() => {}); // only a copy has it
   const names = ["checkpoints", "observations", "deliveries", "cards", "profiles",
-    "buyer-facts", "rebuild"];
+    "buyer-facts", "ledger-reoffers", "rebuild"];
   const modules = await Promise.all(names.map((name) => import(`/store/${name}.js`)));
   const { Database } = await import("/store/database.js");
   globalThis.told = [];

@@ -6,7 +6,7 @@
   const { open, dump, remove, inLanes } = globalThis.opScripts;
   const FILES = [
     ...["database", "steps", "observations", "deliveries", "checkpoints", "rebuild"],
-    ...["cards", "profiles", "buyer-facts"],
+    ...["cards", "profiles", "buyer-facts", "ledger-reoffers"],
   ];
 
   let loading = null;
