@@ -54,8 +54,17 @@ class Settling:
             raise
 
     def register_page(self, page: Page) -> None:
-        """Makes a page known to Bright (OT-63)."""
+        """Makes a page known to Bright (OT-63), of an account that it holds (OT-60)."""
         connection = self._parts.connection
+        if connection.welcome is None:
+            return None
+        if page.account not in connection.welcome["accounts"]:
+            refusal = {
+                "code": "out_of_scope",
+                "message": "The binding does not hold the page's account.",
+                "channelAccountId": page.account,
+            }
+            return self._parts.faults.refused(refusal, [])
         connection.send(
             {
                 "type": "page.register",

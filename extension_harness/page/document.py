@@ -29,6 +29,14 @@ class Timeline:
     open_first: bool = False
 
 
+LOADING_HTML = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>OneTalk (simulated)</title>
+<link rel="icon" href="data:,"></head>
+<body><div class="page-loading">Alibaba is loading...</div></body></html>
+"""
+"""A page that never comes to its end: it does not even say whose it is."""
+
+
 def script_json(value: object) -> str:
     """Return JSON that may stand inside a script element."""
     return json.dumps(value).replace("</", "<\\/").replace("<!--", "<\\!--")
@@ -40,6 +48,8 @@ def page_html(serving: Serving, timeline: Timeline) -> str:
     switches = state.switches.current
     account = switches.account or state.corpus.account
     generation = switches.encrypted_generation
+    if switches.loading:
+        return LOADING_HTML
     config = {
         "timeline": asdict(timeline),
         "switches": switches.public(),

@@ -37,6 +37,7 @@ class Switches:
     sdk_silent: bool = False  # the SDK's history never calls back
     # Trouble of the page.
     banner: str = "none"  # none, false_alarm, disconnected
+    loading: bool = False  # "Alibaba is loading", for ever; takes effect at a load
     zombie: bool = (
         False  # open, and dead: lists empty, no events, searches find nothing
     )

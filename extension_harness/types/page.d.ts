@@ -129,6 +129,7 @@ interface BrightPage {
       ): Promise<{ isWhole: boolean; conversations: BrightListed[] }>;
       take(rows: unknown): void;
       takeUnread(answer: unknown): void;
+      isAny(): boolean;
       handles(conversationId: string): Record<string, any>;
       ofAccount(accountIdEncrypt: string): string | undefined;
     };
@@ -136,6 +137,10 @@ interface BrightPage {
       remember(asked: string | null, observed: any[]): void;
       look(): { cards: BrightCard[]; isSettled: boolean };
       watch(onCards: (cards: BrightCard[]) => void): void;
+    };
+    condition: {
+      note(call: string, code: string | null): void;
+      read(): string[];
     };
     customerCard: {
       read(answer: unknown, accountId: string): BrightFacts | null;

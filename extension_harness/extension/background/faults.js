@@ -76,7 +76,7 @@ export class Faults {
   /**
    * Bright refused something for good.
    *
-   * @param {import("../shared/frames.js").WsError} error
+   * @param {{code: string, message: string, channelAccountId?: string | null}} error
    * @param {string[]} foreign accounts of open pages that the binding does not hold
    */
   refused({ code, message, channelAccountId }, foreign) {

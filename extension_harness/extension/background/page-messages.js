@@ -15,6 +15,7 @@ export class PageMessages {
    * @param {object} parts
    * @param {import("./coverage.js").Coverage} parts.coverage
    * @param {import("../store/database.js").Database} parts.database
+   * @param {import("./health.js").Health} parts.health
    * @param {import("./pages.js").Pages} parts.pages
    * @param {import("./recorder.js").Recorder} parts.recorder
    * @param {import("./sync.js").Sync} parts.sync
@@ -109,6 +110,19 @@ export class PageMessages {
     } catch (error) {
       return { stored: false, error: this.#failed(error) };
     }
+  }
+
+  /**
+   * A page says all that is wrong with it now.
+   *
+   * @param {number} tabId
+   * @param {{pageId: string, body: string}} message
+   * @returns {{known: boolean}}
+   */
+  troubles(tabId, { pageId, body }) {
+    const { channelAccountId, troubles } = JSON.parse(body);
+    this.#parts.health.told(tabId, { pageId, channelAccountId }, troubles);
+    return { known: true };
   }
 
   /** @param {unknown} error */

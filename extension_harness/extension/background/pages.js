@@ -11,21 +11,32 @@ import { PageError } from "../shared/errors.js";
  * @property {string} route
  */
 
+/** A page that is being opened listens after that. */
+const RELOOK_MS = 3_000;
+
+/** Nothing at all came back: not even that one of the page's own calls is late. */
+class Silence extends PageError {}
+
 export class Pages {
   /** @type {Map<number, Page>} by tab */
   #pages = new Map();
   #browser;
   #clock;
+  #health;
   #registered;
+  /** @type {Set<number>} tabs in which nobody listened, looked at once more */
+  #unreached = new Set();
 
   /**
    * @param {object} parts
    * @param {{pageTabs: () => Promise<{id: number}[]>,
    *     askTab: (tabId: number, kind: string, body: Record<string, unknown>) => Promise<any>}} parts.browser
    * @param {import("./connection.js").Clock} parts.clock
+   * @param {import("./health.js").Health} parts.health
    * @param {(page: Page) => void} parts.registered a page is new, or another than before
    */
-  constructor({ browser, clock, registered }) {
+  constructor({ browser, clock, health, registered }) {
+    this.#health = health;
     this.#browser = browser;
     this.#clock = clock;
     this.#registered = registered;
@@ -60,6 +71,7 @@ export class Pages {
       before?.pageId === page.pageId &&
       before.channelAccountId === page.channelAccountId &&
       before.route === page.route;
+    this.#health.opened(page, before);
     if (isSame) return false;
     this.#pages.delete(page.tabId); // so that it stands last
     this.#pages.set(page.tabId, page);
@@ -76,17 +88,59 @@ export class Pages {
   async look(timeoutMs) {
     const tabs = await this.#browser.pageTabs();
     const open = new Set(tabs.map((tab) => tab.id));
-    for (const tabId of this.#pages.keys()) {
-      if (!open.has(tabId)) this.#pages.delete(tabId);
+    for (const tabId of new Set([...this.#pages.keys(), ...this.#health.tabs])) {
+      if (open.has(tabId)) continue;
+      this.#health.closed(tabId, this.#pages.get(tabId));
+      this.#pages.delete(tabId);
     }
-    await Promise.allSettled(
-      tabs.map(async ({ id }) => {
-        const { pageId, answer } = await this.#ask(id, "describe", {}, timeoutMs);
-        const { channelAccountId, route } = answer;
-        if (typeof channelAccountId !== "string") return;
-        this.register({ tabId: id, pageId, channelAccountId, route: String(route) });
-      }),
-    );
+    await Promise.allSettled(tabs.map(({ id }) => this.#describe(id, timeoutMs)));
+  }
+
+  /**
+   * @param {number} tabId
+   * @param {number} timeoutMs
+   */
+  async #describe(tabId, timeoutMs) {
+    try {
+      const { pageId, answer } = await this.#ask(tabId, "describe", {}, timeoutMs);
+      this.#unreached.delete(tabId);
+      const { channelAccountId, route, troubles } = answer;
+      const isKnown = typeof channelAccountId === "string";
+      const account = isKnown ? channelAccountId : null;
+      if (isKnown) {
+        this.register({ tabId, pageId, channelAccountId, route: String(route) });
+      }
+      this.#health.told(tabId, { pageId, channelAccountId: account }, troubles);
+    } catch (error) {
+      this.#notDescribed(tabId, timeoutMs, error);
+    }
+  }
+
+  /**
+   * @param {number} tabId
+   * @param {number} timeoutMs
+   * @param {unknown} error
+   */
+  #notDescribed(tabId, timeoutMs, error) {
+    const code = error instanceof PageError ? error.code : "page_failed";
+    const page = this.#pages.get(tabId);
+    if (error instanceof Silence && page !== undefined) this.#health.silent(page);
+    if (code !== "page_gone") return;
+    if (this.#unreached.has(tabId)) return this.#health.unreached(tabId);
+    // A page that is just being opened has nobody yet who listens.
+    this.#unreached.add(tabId);
+    this.#clock.after(() => void this.#lookAgain(tabId, timeoutMs), RELOOK_MS);
+  }
+
+  /**
+   * @param {number} tabId
+   * @param {number} timeoutMs
+   */
+  async #lookAgain(tabId, timeoutMs) {
+    if (!this.#unreached.has(tabId)) return;
+    const tabs = await this.#browser.pageTabs();
+    if (tabs.some(({ id }) => id === tabId)) await this.#describe(tabId, timeoutMs);
+    else this.#unreached.delete(tabId);
   }
 
   /**
@@ -103,8 +157,10 @@ export class Pages {
     const whole = { ...body, channelAccountId: page.channelAccountId };
     try {
       const { answer } = await this.#ask(page.tabId, kind, whole, timeoutMs);
+      this.#health.answered(page);
       return answer;
     } catch (error) {
+      if (error instanceof Silence) this.#health.silent(page);
       this.#forgetGone(page, error);
       throw error;
     }
@@ -121,6 +177,7 @@ export class Pages {
     const isGone = error instanceof PageError && error.code === "page_gone";
     if (isGone && this.#pages.get(page.tabId)?.pageId === page.pageId) {
       this.#pages.delete(page.tabId);
+      this.#health.closed(page.tabId, page);
     }
   }
 
@@ -136,7 +193,7 @@ export class Pages {
     let timer;
     const late = new Promise((_resolve, reject) => {
       timer = this.#clock.after(
-        () => reject(new PageError("page_timeout", "The page did not answer in time.")),
+        () => reject(new Silence("page_timeout", "The page did not answer in time.")),
         timeoutMs,
       );
     });

@@ -18,6 +18,7 @@ export class Settling {
    * @param {import("./connection.js").Connection} parts.connection
    * @param {import("./faults.js").Faults} parts.faults
    * @param {import("./claims.js").Claims} parts.claims
+   * @param {import("./health.js").Health} parts.health
    * @param {import("./pages.js").Pages} parts.pages
    * @param {import("./uplink.js").Uplink} parts.uplink
    * @param {import("./ledger-uplink.js").LedgerUplink} parts.ledgers
@@ -49,12 +50,19 @@ export class Settling {
   }
 
   /**
-   * Makes a page known to Bright (OT-63).
+   * Makes a page known to Bright (OT-63); of an account that the binding does not hold
+   * nothing is sent (OT-60).
    *
    * @param {import("./pages.js").Page} page
    */
   registerPage({ pageId, channelAccountId, route }) {
-    const { connection } = this.#parts;
+    const { connection, faults } = this.#parts;
+    const held = connection.welcome?.accounts;
+    if (held === undefined) return;
+    if (!held.includes(channelAccountId)) {
+      const message = "The binding does not hold the page's account.";
+      return faults.refused({ code: "out_of_scope", message, channelAccountId }, []);
+    }
     connection.send({
       type: "page.register",
       requestId: connection.nextRequestId(),
@@ -66,7 +74,7 @@ export class Settling {
 
   /** @param {Welcome} welcome */
   async #online(welcome) {
-    const { claims, connection, discoveries, faults, pages } = this.#parts;
+    const { claims, connection, discoveries, faults, health, pages } = this.#parts;
     const { accounts } = welcome;
     faults.welcomed(accounts);
     claims.reset();
@@ -74,6 +82,7 @@ export class Settling {
     await this.#offerToAnotherStore(welcome);
     if (connection.welcome !== welcome) return;
     for (const page of pages.all) this.registerPage(page);
+    health.tellAll();
     for (const account of accounts) await claims.discoverAll(account, discoveries);
     if (connection.welcome !== welcome) return;
     const { ledgers, sync, uplink } = this.#parts;

@@ -14,6 +14,7 @@ import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
 import { FrameRouter } from "./frame-router.js";
+import { Health } from "./health.js";
 import { LedgerUplink } from "./ledger-uplink.js";
 import { everyLedger } from "./ledgers.js";
 import { Pace } from "./pace.js";
@@ -24,7 +25,7 @@ import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
 import { Sending } from "./sending.js";
 import { Settling } from "./settling.js";
-import { accountStatuses } from "./status.js";
+import { accountStatuses, pageStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
 import { Sync } from "./sync.js";
 import { Uplink } from "./uplink.js";
@@ -116,9 +117,19 @@ export class Background {
       this.#guard(this.#presence.settle());
     },
   });
+  #health = new Health({
+    connection: this.#connection,
+    recovered: (account) => {
+      for (const page of this.#pages.all) {
+        if (page.channelAccountId === account) this.#sync.relist(page);
+      }
+    },
+    changed: () => this.#showBadge(),
+  });
   #pages = new Pages({
     browser,
     clock: CLOCK,
+    health: this.#health,
     registered: (page) => {
       this.#settling.registerPage(page);
       this.#sync.relist(page);
@@ -129,6 +140,7 @@ export class Background {
   #coverage = new Coverage(this.#database);
   #sync = new Sync({
     coverage: this.#coverage,
+    health: this.#health,
     database: this.#database,
     pages: this.#pages,
     recorder: this.#recorder,
@@ -144,6 +156,7 @@ export class Background {
   });
   #pageMessages = new PageMessages({
     coverage: this.#coverage,
+    health: this.#health,
     database: this.#database,
     pages: this.#pages,
     recorder: this.#recorder,
@@ -169,6 +182,7 @@ export class Background {
     connection: this.#connection,
     faults: this.#faults,
     claims: this.#claims,
+    health: this.#health,
     pages: this.#pages,
     uplink: this.#uplink,
     ledgers: this.#ledgers,
@@ -282,6 +296,9 @@ export class Background {
     if (message?.type === "page.observed") {
       return once(() => this.#pageMessages.observed(tabId, message));
     }
+    if (message?.type === "page.troubles") {
+      return once(async () => this.#pageMessages.troubles(tabId, message));
+    }
     if (message?.type === "page.told") {
       return once(() => this.#pageMessages.told(message));
     }
@@ -323,7 +340,7 @@ export class Background {
       startedAtMs: this.#startedAtMs,
       nowMs: Date.now(),
       connection,
-      pages: this.#pages.all.length,
+      pages: pageStatuses(this.#pages.all, this.#health, welcome?.accounts),
       batchesInFlight: this.#uplink.batchesInFlight,
     };
     try {
@@ -374,7 +391,8 @@ export class Background {
 
   #showBadge() {
     const { state } = this.#connection;
-    const isBad = state === "stopped" || state === "unconfigured";
+    const isStopped = state === "stopped" || state === "unconfigured";
+    const isBad = isStopped || this.#health.troubled.length > 0;
     const badge = { text: isBad ? "!" : "", color: "#b3261e" };
     browser.setBadge(badge).catch(() => {}); // an icon without a badge is no failure
   }

@@ -33,6 +33,14 @@ const OLDEST_AMONG = 200;
  */
 
 /**
+ * @typedef {object} PageStatus
+ * @property {string} pageId
+ * @property {string | null} channelAccountId null: nobody knows whose page it is
+ * @property {boolean} isForeign the binding does not hold the account
+ * @property {string[]} troubles
+ */
+
+/**
  * @typedef {object} AccountStatus
  * @property {string} channelAccountId
  * @property {number} pending
@@ -46,6 +54,26 @@ const OLDEST_AMONG = 200;
  * @property {{code: string, conversationId: string, observedAtMs: number}[]} latestAnomalies
  * @property {ConversationStatus[]} shown the ones that need attention first
  */
+
+/**
+ * The OneTalk tabs that are open: whose page each shows, and what is wrong with it.
+ *
+ * @param {import("./pages.js").Page[]} pages
+ * @param {import("./health.js").Health} health
+ * @param {string[]} [held] the accounts that Bright takes; undefined: not connected
+ * @returns {PageStatus[]}
+ */
+export function pageStatuses(pages, health, held) {
+  const known = pages.map(({ tabId, pageId, channelAccountId }) => ({
+    pageId,
+    channelAccountId,
+    isForeign: held !== undefined && !held.includes(channelAccountId),
+    troubles: health.of(tabId),
+  }));
+  const ids = new Set(known.map(({ pageId }) => pageId));
+  const others = health.troubled.filter(({ pageId }) => !ids.has(pageId));
+  return [...known, ...others.map((each) => ({ ...each, isForeign: false }))];
+}
 
 /**
  * @param {Database} database

@@ -7,9 +7,10 @@ import { conversationKey } from "../shared/keys.js";
 import { nextPosition } from "../shared/paging.js";
 import { checkpointsOf, updateCheckpoint } from "../store/checkpoints.js";
 import { Lists } from "./lists.js";
+import { CLOSED_DOORS } from "./health.js";
 import { rebuild } from "./rereading.js";
 import { Turns } from "./turns.js";
-import { isStuck, needsWalk, walkOrder } from "./walks.js";
+import { isLie, isStuck, needsWalk, walkOrder } from "./walks.js";
 
 /** Conversations that one round takes on; the next round takes the rest. */
 const MAX_ROUND = 5_000;
@@ -46,6 +47,7 @@ export class Sync {
    * @param {(channelAccountId: string, conversationId: string) => Promise<void>} parts.historyEnded
    * @param {(error: unknown) => void} parts.failed
    * @param {import("./coverage.js").Coverage} parts.coverage
+   * @param {import("./health.js").Health} parts.health
    */
   constructor(parts) {
     this.#parts = parts;
@@ -132,16 +134,26 @@ export class Sync {
   async #round(account) {
     const { coverage, pages } = this.#parts;
     const open = pages.all.filter((page) => page.channelAccountId === account);
+    // One question tells whether a page lets somebody in again; more would be too many.
+    if (this.#isShut(account)) open.forEach((page) => this.#lists.forget(page));
     if (await this.#lists.read(account)) await coverage.listed(account, open);
     let failures = 0;
+    if (this.#isShut(account)) return;
     for (const conversationId of await this.#unfinished(account)) {
       if (!this.#mayRun(account)) return;
       const isAnswered = await this.#walk(account, conversationId);
       failures = isAnswered ? 0 : failures + 1;
       // A page that fails for one conversation after the other is dead: not all of them
       // are asked for nothing.
-      if (failures >= MAX_FAILURES) return;
+      if (failures >= MAX_FAILURES || this.#isShut(account)) return;
     }
+  }
+
+  /** @param {string} account whose page wants a login, or a person */
+  #isShut(account) {
+    const { health, pages } = this.#parts;
+    const page = pages.of(account);
+    return page !== undefined && health.isClosed(page.tabId);
   }
 
   /**
@@ -184,6 +196,8 @@ export class Sync {
       const page = await this.#ask(account, conversationId, position);
       if (page === null) return false;
       if (isLie(page, position, checkpoint)) {
+        const lying = this.#parts.pages.of(account);
+        if (lying !== undefined) this.#parts.health.lied(lying);
         await this.#failed(account, conversationId, "page_empty");
         return false;
       }
@@ -254,9 +268,12 @@ export class Sync {
       try {
         const { cursor, count } = position;
         const body = { conversationId, cursor, count, timeoutMs: pageTimeoutMs / 3 };
-        return (await pages.ask(page, "history", body, pageTimeoutMs)).page;
+        const answer = (await pages.ask(page, "history", body, pageTimeoutMs)).page;
+        if (answer?.observations?.length > 0) this.#parts.health.lives(page);
+        return answer;
       } catch (error) {
         trouble = describeError(error);
+        if (CLOSED_DOORS.includes(trouble.code)) break;
       }
     }
     await this.#failed(account, conversationId, trouble?.code ?? "page_failed");
@@ -357,24 +374,6 @@ export class Sync {
     await this.#parts.recorder.note(account, conversationId, code, detail);
     if (decision.next === null) await this.#note(account, conversationId, code);
   }
-}
-
-/**
- * A dead page shows nothing where its own list told of a message: that is no end of a
- * history.
- *
- * @param {any} page
- * @param {import("../shared/paging.js").Position} asked
- * @param {CheckpointRecord} checkpoint
- */
-function isLie(page, asked, checkpoint) {
-  const isEmpty = !Array.isArray(page.observations) || page.observations.length === 0;
-  return (
-    isEmpty &&
-    asked.cursor === null &&
-    checkpoint.latestMessageAtMs !== null &&
-    page.hasMore !== true
-  );
 }
 
 /**

@@ -61,3 +61,22 @@ export function isBeyond(checkpoint) {
   );
   return (checkpoint.latestMessageAtMs ?? 0) > covered;
 }
+
+/**
+ * A dead page shows nothing where its own list told of a message: that is no end of a
+ * history.
+ *
+ * @param {any} page
+ * @param {import("../shared/paging.js").Position} asked
+ * @param {CheckpointRecord} checkpoint
+ * @returns {boolean}
+ */
+export function isLie(page, asked, checkpoint) {
+  const isEmpty = !Array.isArray(page.observations) || page.observations.length === 0;
+  return (
+    isEmpty &&
+    asked.cursor === null &&
+    checkpoint.latestMessageAtMs !== null &&
+    page.hasMore !== true
+  );
+}

@@ -30,6 +30,9 @@
   /** @type {Record<string, unknown> | null} what the page is */
   let hello = null;
   let helloTold = true;
+  /** @type {Record<string, unknown> | null} what is wrong with the page, not told yet */
+  let troubles = null;
+  let tellingTroubles = false;
   /** @type {Map<string, (response: unknown) => void>} */
   const asked = new Map();
 
@@ -120,6 +123,23 @@
     sendingApart = false;
   }
 
+  /** What is wrong now: only the newest word of it counts. */
+  async function drainTroubles() {
+    if (tellingTroubles) return;
+    tellingTroubles = true;
+    let failed = 0;
+    while (isAttached() && troubles !== null) {
+      const body = troubles;
+      const answer = await tellWorker("page.troubles", JSON.stringify(body)).catch(
+        () => null,
+      );
+      failed = answer?.known === true ? 0 : failed + 1;
+      if (failed > 0) await pause(retryDelay(failed));
+      else if (troubles === body) troubles = null;
+    }
+    tellingTroubles = false;
+  }
+
   /** @param {any} said */
   function enqueueApart(said) {
     if (apart.length >= MAX_TOLD) apart.shift();
@@ -188,6 +208,10 @@
     if (kind === "ready") return tellPage("listening");
     if (kind === "observed") return enqueue(body);
     if (kind === "told") return enqueueApart(body);
+    if (kind === "troubles") {
+      troubles = body;
+      return void drainTroubles();
+    }
     if (kind === "dropped") return lose(body.channelAccountId, body.conversationId);
     if (kind === "account") {
       hello = body;

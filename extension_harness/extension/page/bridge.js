@@ -17,6 +17,8 @@
   /** Looks at cards and customers kept; older ones go, and are shown again some day. */
   const MAX_EARLY_TOLD = 200;
   const ACCOUNT_POLL_MS = 250;
+  /** A page that says so lets nobody in, whichever way it is asked. */
+  const SHUT = ["login_lost", "captcha"];
   /** A surface that failed is left alone for so long. */
   const SURFACE_REST_MS = 60_000;
 
@@ -29,6 +31,7 @@
   let observerListens = false;
   /** @type {string | undefined} */
   let toldAccount;
+  let toldTroubles = "[]"; // of a page in health nobody has to be told
   /** @type {Map<string, number>} */
   const resting = new Map();
 
@@ -39,6 +42,17 @@
   function tell(kind, body) {
     const detail = JSON.stringify({ kind, body });
     window.dispatchEvent(new CustomEvent(TO_EXTENSION, { detail }));
+  }
+
+  /** What is wrong with the page is worth telling at once, whoever's it is. */
+  function tellTroubles() {
+    if (!observerListens) return;
+    const channelAccountId = bright.messages.account() ?? null;
+    const body = { channelAccountId, troubles: bright.adapters.condition.read() };
+    const saying = JSON.stringify(body.troubles);
+    if (saying === toldTroubles) return;
+    toldTroubles = saying;
+    tell("troubles", body);
   }
 
   /** What is worth telling waits for the observer and for the account's id. */
@@ -133,11 +147,15 @@
     for (const surface of rested.length > 0 ? rested : surfaces) {
       try {
         const page = await surface.ask(ask);
+        bright.adapters.condition.note(surface.name, null);
         bright.adapters.renderedCards.remember(ask.conversationId, page.observations);
         if (page.observations.length > 0 || ask.cursor !== null) return told(page);
         empty ??= page;
       } catch (error) {
         fault = error;
+        const code = /** @type {any} */ (error)?.code ?? "page_failed";
+        bright.adapters.condition.note(surface.name, code);
+        if (SHUT.includes(code)) throw error; // to every other surface, too
         resting.set(surface.name, Date.now() + SURFACE_REST_MS);
       }
     }
@@ -161,7 +179,8 @@
     const channelAccountId = bright.messages.account();
     if (kind === "describe") {
       const shown = bright.adapters.route.read();
-      return { channelAccountId: channelAccountId ?? null, ...shown };
+      const troubles = bright.adapters.condition.read();
+      return { channelAccountId: channelAccountId ?? null, troubles, ...shown };
     }
     if (channelAccountId === undefined) {
       throw new bright.PageFault(
@@ -211,7 +230,10 @@
   bright.adapters.customerCard.watch((facts) => seenApart("facts", [facts]));
   // The account's id stands in the page's HTML, which comes after this script; and a page
   // may change whose it is.
-  setInterval(flush, ACCOUNT_POLL_MS);
+  setInterval(() => {
+    flush();
+    tellTroubles();
+  }, ACCOUNT_POLL_MS);
   window.addEventListener("hashchange", () => {
     toldAccount = undefined;
     flush();

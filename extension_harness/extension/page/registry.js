@@ -16,6 +16,7 @@
     }
   }
 
+  const CAPTCHA = /baxia|punish|FAIL_SYS_USER_VALIDATE|x5sec/;
   const fetchOfPage = window.fetch.bind(window); // before anything wraps it
   /** @type {string | null} */
   let csrfToken = null;
@@ -37,6 +38,38 @@
     });
   }
 
+  /** @param {string} head how the answer begins */
+  function notJson(head) {
+    if (CAPTCHA.test(head)) {
+      return new PageFault(
+        "captcha",
+        "the page wants to know whether a person is there",
+      );
+    }
+    return head.includes("newlogin")
+      ? new PageFault("login_lost", "the page asks for a login")
+      : new PageFault("page_not_json", "the page answered something that is no JSON");
+  }
+
+  /**
+   * Throws what an answer refuses, in its own words.
+   *
+   * @param {any} answer
+   */
+  function refuse(answer) {
+    if (CAPTCHA.test(JSON.stringify(answer?.ret ?? answer?.url ?? ""))) {
+      throw notJson("punish");
+    }
+    const code = String(answer?.code ?? "200");
+    const isOut = code === "401" || answer?.data?.hasLogin === false;
+    if (isOut) {
+      throw new PageFault("login_lost", "the page says that nobody is logged in");
+    }
+    if (code !== "200") {
+      throw new PageFault("page_refused", `the page answered code ${code}`);
+    }
+  }
+
   /**
    * The JSON of an answer that means success; anything else is a fault with its reason.
    *
@@ -47,18 +80,9 @@
     try {
       answer = JSON.parse(text);
     } catch {
-      const login = text.slice(0, 5_000).includes("newlogin");
-      throw login
-        ? new PageFault("login_lost", "the page asks for a login")
-        : new PageFault("page_not_json", "the page answered something that is no JSON");
+      throw notJson(text.slice(0, 5_000));
     }
-    const code = answer?.code;
-    if (code !== undefined && String(code) !== "200") {
-      throw new PageFault("page_refused", `the page answered code ${String(code)}`);
-    }
-    if (answer?.data?.hasLogin === false) {
-      throw new PageFault("login_lost", "the page says that nobody is logged in");
-    }
+    refuse(answer);
     return answer;
   }
 

@@ -57,14 +57,27 @@
     let answer;
     try {
       answer = http.readAnswer(text);
-    } catch {
+    } catch (error) {
+      adapters.condition.note(path, /** @type {any} */ (error).code ?? "page_failed");
       return; // a login page or an error is the page's own affair
     }
+    adapters.condition.note(path, null);
     if (path === UNREAD) return adapters.conversationLists.takeUnread(answer);
     const asked = askedConversation(body);
     const history = histories.find((each) => each.path === path);
     const page = history?.read(answer, asked);
     if (page && page.observations.length > 0) onRows(asked ?? null, page.observations);
+  }
+
+  /**
+   * @param {string} path
+   * @param {number} status
+   * @returns {boolean} the page was told to come later
+   */
+  function isBusy(path, status) {
+    const busy = status === 429 || status === 503;
+    if (busy) adapters.condition.note(path, "page_busy");
+    return busy;
   }
 
   /** @param {OnRows} onRows */
@@ -77,10 +90,13 @@
         const path = interesting(address);
         if (path !== null) {
           answered
-            .then((/** @type {Response} */ response) => response.clone().text())
-            .then((/** @type {string} */ text) =>
-              readAnswer(path, init?.body, text, onRows),
-            )
+            .then((/** @type {Response} */ response) => {
+              if (isBusy(path, response.status)) return undefined;
+              return response.clone().text();
+            })
+            .then((/** @type {string | undefined} */ text) => {
+              if (text !== undefined) readAnswer(path, init?.body, text, onRows);
+            })
             .catch(() => {}); // the page sees its own error
         }
         return answered;
@@ -105,6 +121,7 @@
         const path = paths.get(self);
         if (path !== undefined) {
           self.addEventListener("load", () => {
+            if (isBusy(path, self.status)) return;
             const text =
               self.responseType === "json"
                 ? JSON.stringify(self.response)

@@ -119,6 +119,37 @@ function showConversations(accounts) {
   showRows(shown);
 }
 
+let pagesShown = "";
+
+/** @param {import("../background/status.js").PageStatus[]} pages */
+function showPages(pages) {
+  const saying = JSON.stringify(pages);
+  if (saying === pagesShown) return;
+  pagesShown = saying;
+  element("pages").hidden = pages.length === 0;
+  element("pages-none").hidden = pages.length > 0;
+  element("pages").replaceChildren(...pages.map(pageRow));
+}
+
+/** @param {import("../background/status.js").PageStatus} page */
+function pageRow({ channelAccountId, isForeign, troubles }) {
+  const row = document.createElement("li");
+  const isBad = isForeign || troubles.length > 0;
+  row.dataset.mood = isBad ? "bad" : "good";
+  row.dataset.account = channelAccountId ?? "";
+  row.dataset.troubles = troubles.join(" ");
+  const name = document.createElement("span");
+  name.className = "name";
+  name.textContent = channelAccountId ?? translated("pageUnknown");
+  const words = document.createElement("span");
+  words.className = "quiet";
+  const foreign = isForeign ? [translated("pageForeign")] : [];
+  const said = [...foreign, ...troubles.map((each) => wordsFor("trouble", each))];
+  words.textContent = isBad ? said.join(" ") : translated("pageWell");
+  row.append(name, words);
+  return row;
+}
+
 let rowsShown = "";
 
 /**
@@ -208,6 +239,7 @@ async function refresh() {
     const status = await askWorker({ kind: "status" });
     const { accounts, bootId, nowMs, startedAtMs } = status;
     showState(status);
+    showPages(status.pages);
     showFault(status);
     showTotals(accounts, nowMs);
     showConversations(accounts);

@@ -21,7 +21,7 @@ export function translatePage() {
 /**
  * The words for a stable code; a code without words of its own is named.
  *
- * @param {"error" | "result" | "anomaly"} family
+ * @param {"error" | "result" | "anomaly" | "trouble"} family
  * @param {string} code
  * @param {string} [message] the technical words, where there are any
  * @param {string} [account] the account that it is about, where that is known

@@ -181,6 +181,7 @@
       if (Array.isArray(rows)) rows.forEach(take);
     },
     takeUnread,
+    isAny: () => known.size > 0,
     handles: (id) => known.get(id) ?? {},
     ofAccount(accountIdEncrypt) {
       takeGlobals(); // the encrypted ids change; the page's own list has the present ones
@@ -195,6 +196,11 @@
         takeSdk(timeoutMs),
         bright.http.get("/message/manager/unread.htm", timeoutMs).then(takeUnread),
       ]);
+      const reason = unread.status === "rejected" ? unread.reason : null;
+      bright.adapters.condition.note(
+        "unread",
+        reason && (reason.code ?? "page_failed"),
+      );
       // One source that answers is enough; none at all is worth saying.
       if (known.size === 0 && unread.status === "rejected") throw unread.reason;
       const full = /** @type {any} */ (window).__conversationListFullData__;
