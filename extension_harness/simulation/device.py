@@ -59,6 +59,14 @@ SETTINGS: dict[str, Any] = {
 """Small pages and batches, so that a handful of messages is many steps."""
 
 
+_IDLE_STEPS = frozenset({"alarms.get"})
+"""Steps that only look, and whose moment nobody can tell from another."""
+
+
+def _name_of(task: Task) -> str:
+    return str(getattr(task.step, "name", ""))
+
+
 class DeviceWatch(Protocol):
     """Is told what a device does, as it does it."""
 
@@ -185,13 +193,20 @@ class Device:
         self.carry_out(worker.wake(event))
 
     def runnable(self) -> Sequence[Task]:
-        """Return what the worker could do now."""
-        return () if self.worker is None else self.worker.runnable()
+        """Return what the worker could do now, but what can change nothing is done."""
+        if self.worker is None:
+            return ()
+        tasks = self.worker.runnable()
+        for task in tasks:
+            if _name_of(task) in _IDLE_STEPS:
+                self.carry_out(self.worker.advance(task))
+                return self.runnable()
+        return tasks
 
     def advance(self, task: Task) -> None:
         """Let one task do its next step."""
         worker = self._awake()
-        name = str(getattr(task.step, "name", ""))
+        name = _name_of(task)
         if self.plant is not None:
             task.step = self.plant.step(self, task.step)
         effects = worker.advance(task)

@@ -110,7 +110,7 @@ class _History:
         chooser = choices if isinstance(choices, _Chooser) else None
         for choice in chooser.choices(world) if chooser else choices:
             self._schedule.append(choice)  # also one that breaks a promise
-            is_done = self._do(world, choice)
+            is_done = self._do_one(world, choice)
             if not is_done:
                 self._schedule.pop()
             elif choice[0] == "fault":
@@ -123,6 +123,12 @@ class _History:
         """Let everything come right: all that is possible happens, in turn."""
         if not self._tells_rest:
             self._tell = None
+        self._calm(world)
+        for promise, what in faults_at_rest(world):
+            raise Violation(promise, f"{what}, when all had come to rest")
+
+    def _calm(self, world: World) -> None:
+        """Heal, and do what is possible in turn, until all is as it has to be."""
         world.faults.heal()
         until_ms = world.steady.now_ms + _PATIENCE_MS
         turn = 0
@@ -135,9 +141,13 @@ class _History:
             if not any(faults_at_rest(world)):
                 return
             if world.steady.now_ms > until_ms or not self._do(world, ("tick",)):
-                break
-        for promise, what in faults_at_rest(world):
-            raise Violation(promise, f"{what}, when all had come to rest")
+                return
+
+    def _do_one(self, world: World, choice: Choice) -> bool:
+        if choice[0] == "calm":
+            self._calm(world)
+            return True
+        return self._do(world, choice)
 
     def _do(self, world: World, choice: Choice) -> bool:
         line = told(world, choice) if self._tell else ""
@@ -162,7 +172,6 @@ class _Chooser:
         self._rng = rng
         self._scenario = scenario
         self._faults_left = scenario.most_faults if scenario.faults else 0
-        self._fault_rate = rng.choice((0.02, 0.05, 0.1))
         self._waiting: list[Choice] = []
         self._armed: dict[str, list[Choice]] = {}
         self._tick_rate = rng.choice((0.0, 0.02, 0.1))
@@ -170,7 +179,12 @@ class _Chooser:
     def choices(self, world: World) -> Iterator[Choice]:
         live = self._scenario.live
         word_rate = live / self._scenario.steps
-        for _ in range(self._scenario.steps):
+        fault_rate = self._scenario.most_faults / self._scenario.steps * 1.5
+        for step in range(self._scenario.steps):
+            if step in self._scenario.calms:
+                yield ("calm",)
+                if self._rng.random() < 0.4:
+                    yield from self._absence()
             # A fault that could not strike yet does as soon as it can.
             for fault in tuple(self._waiting):
                 yield fault
@@ -178,7 +192,7 @@ class _Chooser:
             if live and chance < word_rate * 1.5:
                 live -= 1
                 yield self._word()
-            elif self._faults_left and self._rng.random() < self._fault_rate:
+            elif self._faults_left and self._rng.random() < fault_rate:
                 self._faults_left -= 1
                 self._arm(self._fault())
             else:
@@ -194,6 +208,15 @@ class _Chooser:
             self._waiting.append(choice)
         elif is_done and choice in self._waiting:
             self._waiting.remove(choice)
+
+    def _absence(self) -> Iterator[Choice]:
+        """The tabs are closed while a few messages come: a scan has to find them."""
+        a, c = self._rng.randrange(4), self._rng.randrange(4)
+        for device in range(len(self._scenario.device_accounts)):
+            yield ("fault", "tabs_closed", device, self._rng.randrange(3))
+        for _ in range(self._rng.randint(1, 2)):
+            yield ("say", a, c, self._rng.randint(1, 4))
+        yield ("tick",)
 
     def _word(self) -> Choice:
         a, c = self._rng.randrange(4), self._rng.randrange(4)

@@ -51,6 +51,9 @@ class Scenario:
     live: int
     """Messages that come later."""
     steps: int
+    """Choices, of which each may be a step of anything."""
+    calms: tuple[int, ...]
+    """At which of them everything is let come to rest first, as after a quiet night."""
     is_authority_remote: bool
     is_page_shuffled: bool
     blocked: tuple[int, ...]
@@ -73,6 +76,7 @@ class Scenario:
         known["device_accounts"] = tuple(map(tuple, known["device_accounts"]))
         known["blocked"] = tuple(known["blocked"])
         known["faults"] = tuple(known["faults"])
+        known["calms"] = tuple(known["calms"])
         return cls(**known)
 
 
@@ -87,6 +91,8 @@ def drawn(seed: int) -> Scenario:
         (
             (("a",),),
             (("a",),),
+            (("a",),),
+            (("a",),),
             (("a",), ("a",)),
             (("a", "b"),),
             (("a",), ("b",)),
@@ -96,13 +102,15 @@ def drawn(seed: int) -> Scenario:
     )
     allowed = rng.sample(FAULTS, rng.randint(1, 7)) if rng.random() < 0.95 else []
     allowed += [kind for kind in _COMMON if allowed and rng.random() < 0.4]
+    steps = rng.choice((50, 100, 160, 240))
     return Scenario(
         seed=seed,
         device_accounts=devices,
         conversations=rng.choice((1, 1, 2, 3)),
-        history=rng.choice((0, 1, 3, 5, 7)),
+        history=rng.choice((0, 1, 2, 3, 5, 7)),
         live=rng.randint(1, 8),
-        steps=rng.choice((40, 80, 120, 200)),
+        steps=steps,
+        calms=rng.choice(((), (0,), (0,), (0, steps // 2), (steps // 2,))),
         is_authority_remote=rng.random() < 0.3,
         is_page_shuffled=rng.random() < 0.4,
         blocked=tuple(n for n in range(len(devices)) if rng.random() < 0.05),
