@@ -68,6 +68,14 @@ def in_node(program: str, given: object) -> object:
     return answer
 
 
+def test_ids_that_are_no_texts_are_written_as_javascript_writes_them() -> None:
+    """Nothing but texts belongs there; old records and callers' mistakes still do."""
+    odd = [[7, "a"], [None, True, "b"], ["a", 1]]
+    assert [json_text(ids) for ids in odd] == in_node(  # type: ignore[arg-type]
+        "given.map((ids) => JSON.stringify(ids))", odd
+    )
+
+
 def test_keys_are_written_as_javascript_writes_them() -> None:
     """OT-01, OT-02: one scope has one key in both writings, whatever its characters."""
     ids = [[one, other] for one in ODD_TEXTS for other in ODD_TEXTS]
