@@ -6,6 +6,7 @@ first.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
@@ -15,15 +16,20 @@ from pathlib import Path
 import pytest
 
 from e2e.instrumented import instrumented
+from e2e.operators import ENVIRONMENT, command
 from e2e.rigs import SHORT, running_rig, shorten_alarm
+from extension_harness.errors import WaitTimeoutError
 from extension_harness.launch.chromium import Chromium
 from extension_harness.model.conformance.recording import RECORDER, Recording
 from extension_harness.model.conformance.replay import replay
 from extension_harness.model.conformance.trace import lives_of
 from extension_harness.model.steps import Json
 from extension_harness.page.corpus import Corpus
+from extension_harness.page.messy import DEFAULT_CODES
+from extension_harness.page.truth import Conversation
 from extension_harness.rig import Rig
 from extension_harness.storage import DatabaseDump
+from extension_harness.tab import Page
 from extension_harness.waiting import wait_until
 from storage_schema.onetalk import ALL_STORES
 
@@ -40,12 +46,24 @@ def test_a_recorded_sync_is_lived_again(
 ) -> None:
     """OT-04, OT-18, OT-30, OT-40 to OT-51, OT-70: the same stores, the same frames."""
     rng = random.Random(seed)  # noqa: S311 - not a secret
+    plan = rng.choices(HAPPENINGS, k=rng.randrange(2, 7))
     corpus = Corpus.generate(
-        seed, conversations=rng.randrange(2, 6), messages=rng.randrange(20, 90)
+        seed,
+        conversations=rng.randrange(2, 6),
+        messages=rng.randrange(20, 90),
+        # Read anew, a message that was edited is another one than Bright has.
+        messy=frozenset() if rebuilt in plan else DEFAULT_CODES,
     )
     extension = instrumented(tmp_path, RECORDER.read_text("utf-8"))
-    with running_rig(chromium, tmp_path, corpus, extension=extension, **SHORT) as rig:
-        lines, last = recorded(rig, rng)
+    with running_rig(
+        chromium,
+        tmp_path,
+        corpus,
+        extension=extension,
+        environment=ENVIRONMENT,
+        **SHORT,
+    ) as rig:
+        lines, last = recorded(rig, rng, plan)
     try:
         turns = replay(lives_of(lines), last)
     except Exception:
@@ -54,62 +72,100 @@ def test_a_recorded_sync_is_lived_again(
     assert turns > 100, "a recording of nothing proves nothing"
 
 
-def recorded(rig: Rig, rng: random.Random) -> Recorded:
-    """A sync with live messages, kills and a cut line; its lines, and the last disk."""
+def recorded(rig: Rig, rng: random.Random, plan: Sequence[Happening]) -> Recorded:
+    """A sync with live messages while much happens; its lines, and the last disk."""
     recording = Recording(rig.browser)
     rig.configure(
         historyPageSize=rng.choice((4, 10, 50)), maxBatchMessages=rng.choice((3, 200))
     )
+    rig.storage.set({"sendingAllowed": [rig.page.corpus.account]})
     shorten_alarm(rig, 1)
     rig.worker.stop()
     page = rig.open_page()
-    for event in range(rng.randrange(2, 7)):
-        chat = rng.choice(rig.page.corpus.conversations).conversation_id
-        rig.page.post_live(chat, f"said before event {event}")
+    for happens in plan:
+        chat = rng.choice(rig.page.corpus.conversations)
+        rig.page.post_live(chat.conversation_id, f"said before {happens.__name__}")
         rig.worker.wait_running()
         # Not for luck: the instant of what happens next is what is random here.
         time.sleep(rng.uniform(0, LONGEST_LIFE_SECONDS))
-        rng.choice(HAPPENINGS)(rig, chat)
-    rig.page.post_live(chat, "said at the end")
+        happens(rig, page, chat)
+    rig.page.post_live(chat.conversation_id, "said at the end")
     rig.wait_until_complete(DONE_SECONDS)
     page.close()
     return wait_until(lambda: at_rest(rig, recording), 30, "a quiet moment")
 
 
-def killed(rig: Rig, _: str) -> None:
+def killed(rig: Rig, page: Page, chat: Conversation) -> None:
+    del page, chat
     rig.worker.stop()
 
 
-def cut_off(rig: Rig, _: str) -> None:
+def cut_off(rig: Rig, page: Page, chat: Conversation) -> None:
+    del page, chat
     rig.proxy.cut()
 
 
-def server_killed(rig: Rig, _: str) -> None:
+def server_killed(rig: Rig, page: Page, chat: Conversation) -> None:
+    del page, chat
     rig.server.kill()
     rig.server.start()
 
 
-def page_reloaded(rig: Rig, _: str) -> None:
+def page_reloaded(rig: Rig, page: Page, chat: Conversation) -> None:
+    del page, chat
     rig.page.reload()
 
 
-def rebuilt(rig: Rig, conversation: str) -> None:
-    """OT-20: from the popup; a worker that is killed or has no page refuses."""
+def chosen(rig: Rig, page: Page, chat: Conversation) -> None:
+    """A click draws the conversation's cards and asks for its buyer (OT-90)."""
+    del rig
+    with contextlib.suppress(WaitTimeoutError):  # a page that is just reloaded
+        page.wait_for(CHOOSE, chat.buyer_id)
+
+
+def rebuilt(rig: Rig, page: Page, chat: Conversation) -> None:
+    """OT-20: from the popup; without a page it is refused."""
+    del page
     account = rig.page.corpus.account
     with rig.browser.extension_page() as popup:
-        popup.evaluate(REBUILD, account, conversation)
+        popup.evaluate(REBUILD, account, chat.conversation_id)
 
 
+def commanded(rig: Rig, page: Page, chat: Conversation) -> None:
+    """OT-62: whatever becomes of it."""
+    del page
+    command(rig, "profile", f"--conversation={chat.conversation_id}", deadline=2)
+    command(rig, "sync", f"--conversation={chat.conversation_id}", deadline=2)
+
+
+def sent(rig: Rig, page: Page, chat: Conversation) -> None:
+    """OT-62: the echo is an observation as every other."""
+    del page
+    to = f"--conversation={chat.conversation_id}"
+    command(rig, "send", to, "--text=On our way", deadline=3)
+
+
+CHOOSE = """(aliId) => {
+  const row = document.querySelector(`.contact-item-container[data-ali-id="${aliId}"]`);
+  row?.click();
+  return Boolean(row);
+}"""
 REBUILD = """(channelAccountId, conversationId) => chrome.runtime.sendMessage(
   {to: "worker", kind: "rebuild", channelAccountId, conversationId})"""
-HAPPENINGS: Sequence[Callable[[Rig, str], None]] = (
+Happening = Callable[[Rig, Page, Conversation], None]
+HAPPENINGS: Sequence[Happening] = (
+    killed,
     killed,
     killed,
     killed,
     cut_off,
     server_killed,
     page_reloaded,
+    chosen,
+    chosen,
     rebuilt,
+    commanded,
+    sent,
 )
 
 

@@ -24,6 +24,7 @@ from extension_harness.model.effects import Reply
 from extension_harness.model.errors import Fault, ModelMisuseError, describe
 from extension_harness.model.faults import Faults
 from extension_harness.model.frame_router import FrameRouter, RouterParts
+from extension_harness.model.health import Health
 from extension_harness.model.ledger_uplink import LedgerUplink
 from extension_harness.model.ledgers import every_ledger
 from extension_harness.model.page_messages import PageMessages
@@ -72,12 +73,14 @@ class Background:
         self.claims = Claims(
             life, self.connection, self._settings, self._claim_events()
         )
-        self.pages = Pages(life, self._registered)
+        self.health = Health(self.connection, self._recovered)
+        self.pages = Pages(life, self.health, self._registered)
         self.coverage = Coverage()
         self.sync = Sync(self._sync_parts(discoveries))
         self.page_messages = PageMessages(
             self.coverage,
             self.pages,
+            self.health,
             self.recorder,
             self.sync,
             self._told,
@@ -122,6 +125,8 @@ class Background:
                     event.reply,
                     lambda: self.page_messages.told(event, self._life.now()),
                 )
+            case events.PageTroubles():
+                self._answer(event.reply, lambda: self._troubles(event))
             case events.RebuildAsked(reply, account, conversation):
                 self._answer(reply, lambda: self._rebuild(account, conversation))
             case events.ReconnectAsked():
@@ -189,6 +194,15 @@ class Background:
         self.connection.reconfigure(None)
         yield from self.presence.settle()
         return {}
+
+    def _troubles(self, told: events.PageTroubles) -> Behaviour[Json]:
+        yield from ()  # it waits for nothing
+        return self.page_messages.troubles(told)
+
+    def _recovered(self, account: str) -> None:
+        for page in self.pages.all:
+            if page.account == account:
+                self.sync.relist(page)
 
     def _rebuild(self, account: str, conversation: str) -> Behaviour[Json]:
         if self.pages.of(account) is None:
@@ -292,6 +306,7 @@ class Background:
             life=self._life,
             connection=self.connection,
             coverage=self.coverage,
+            health=self.health,
             pages=self.pages,
             recorder=self.recorder,
             settings=self._settings,
@@ -306,6 +321,7 @@ class Background:
             connection=self.connection,
             faults=self.faults,
             claims=self.claims,
+            health=self.health,
             pages=self.pages,
             uplink=self.uplink,
             ledgers=self.ledgers,

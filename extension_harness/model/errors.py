@@ -2,6 +2,7 @@
 
 ModelError
 ├── PageError         the page did not answer, or answered an error; `code` as in JS
+│   └── SilenceError  nothing at all came back in time
 ├── StoreError        the store failed, in the extension's own words; `code` as in JS
 └── ModelMisuseError  whoever drives the model did what no browser does
 """
@@ -25,6 +26,10 @@ class CodedError(ModelError):
 
 class PageError(CodedError):
     """`page_gone`, `page_timeout`, and the page's own codes."""
+
+
+class SilenceError(PageError):
+    """Nothing at all came back: not even that one of the page's own calls is late."""
 
 
 class StoreError(CodedError):

@@ -55,6 +55,19 @@ class PageTold:
 
 
 @dataclass(frozen=True)
+class PageTroubles:
+    """A page says all that is wrong with it; answered `{"known": True}`.
+
+    `body`: `channelAccountId` (None: nobody is signed in), `troubles`.
+    """
+
+    reply: int
+    tab_id: int
+    page_id: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class SocketOpened:
     """The handshake succeeded."""
 
@@ -114,6 +127,7 @@ Event: TypeAlias = (
     | PageHello
     | PageObserved
     | PageTold
+    | PageTroubles
     | SocketOpened
     | FrameReceived
     | SocketClosing

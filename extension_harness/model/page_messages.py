@@ -8,7 +8,13 @@ from extension_harness.model.buyer_facts import record_facts
 from extension_harness.model.cards import record_rendered_cards
 from extension_harness.model.coverage import Coverage, note_lost
 from extension_harness.model.errors import describe
-from extension_harness.model.events import PageHello, PageObserved, PageTold
+from extension_harness.model.events import (
+    PageHello,
+    PageObserved,
+    PageTold,
+    PageTroubles,
+)
+from extension_harness.model.health import Health
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.recorder import Observed, Recorder
 from extension_harness.model.steps import Behaviour, Json
@@ -27,6 +33,7 @@ class PageMessages:
         self,
         coverage: Coverage,
         pages: Pages,
+        health: Health,
         recorder: Recorder,
         sync: Sync,
         told: Told,
@@ -34,6 +41,7 @@ class PageMessages:
     ) -> None:
         self._coverage = coverage
         self._pages = pages
+        self._health = health
         self._recorder = recorder
         self._sync = sync
         self._told = told
@@ -87,6 +95,12 @@ class PageMessages:
         except Exception as error:  # noqa: BLE001 - as the extension does
             return {"stored": False, "error": self._fault(error)}
         return {"stored": True}
+
+    def troubles(self, told: PageTroubles) -> Json:
+        """A page says all that is wrong with it now."""
+        account, troubles = told.body["channelAccountId"], told.body.get("troubles")
+        self._health.told(told.tab_id, told.page_id, account, troubles)
+        return {"known": True}
 
     def _fault(self, error: Exception) -> Json:
         self._failed(error)

@@ -9,6 +9,7 @@ from extension_harness.model.claims import Claims
 from extension_harness.model.configuration import Stored
 from extension_harness.model.connection import Connection
 from extension_harness.model.faults import Faults
+from extension_harness.model.health import Health
 from extension_harness.model.ledger_uplink import LedgerUplink
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.steps import Behaviour, Json
@@ -24,6 +25,7 @@ class SettlingParts:
     connection: Connection
     faults: Faults
     claims: Claims
+    health: Health
     pages: Pages
     uplink: Uplink
     ledgers: LedgerUplink
@@ -57,14 +59,15 @@ class Settling:
         """Makes a page known to Bright (OT-63), of an account that it holds (OT-60)."""
         connection = self._parts.connection
         if connection.welcome is None:
-            return None
-        if page.account not in connection.welcome["accounts"]:
+            return
+        if page.account not in connection.accounts:
             refusal = {
                 "code": "out_of_scope",
                 "message": "The binding does not hold the page's account.",
                 "channelAccountId": page.account,
             }
-            return self._parts.faults.refused(refusal, [])
+            self._parts.faults.refused(refusal, [])
+            return
         connection.send(
             {
                 "type": "page.register",
@@ -85,6 +88,7 @@ class Settling:
             return
         for page in parts.pages.all:
             self.register_page(page)
+        parts.health.tell_all()
         for account in accounts:
             yield from parts.claims.discover_all(account, parts.discoveries)
         if parts.connection.welcome is not welcome:

@@ -13,6 +13,7 @@ from typing import Any
 from extension_harness.model.connection import Connection
 from extension_harness.model.coverage import Coverage
 from extension_harness.model.errors import describe
+from extension_harness.model.health import CLOSED_DOORS, Health
 from extension_harness.model.lists import Lists
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.paging import (
@@ -42,6 +43,7 @@ class SyncParts:
     life: Life
     connection: Connection
     coverage: Coverage
+    health: Health
     pages: Pages
     recorder: Recorder
     settings: Callable[[], Settings]
@@ -120,16 +122,28 @@ class Sync:
     def _round(self, account: str) -> Behaviour[None]:
         pages = self._parts.pages
         opened = [page.page_id for page in pages.all if page.account == account]
+        if self._is_shut(account):
+            # One question tells whether a page lets somebody in again.
+            for page in pages.all:
+                if page.account == account:
+                    self._lists.forget(page)
         if (yield from self._lists.read(account)):
             yield from self._parts.coverage.listed(account, opened)
         failures = 0
+        if self._is_shut(account):
+            return
         for conversation in (yield from self._unfinished(account)):
             if not self._may_run(account):
                 return
             is_answered = yield from self._walk(account, conversation)
             failures = 0 if is_answered else failures + 1
-            if failures >= MAX_FAILURES:
+            if failures >= MAX_FAILURES or self._is_shut(account):
                 return
+
+    def _is_shut(self, account: str) -> bool:
+        """Its page wants a login, or a person."""
+        page = self._parts.pages.of(account)
+        return page is not None and self._parts.health.is_closed(page.tab_id)
 
     def _unfinished(self, account: str) -> Behaviour[list[str]]:
         found: list[Json] = []
@@ -154,6 +168,9 @@ class Sync:
             if page is None:
                 return False
             if _is_lie(page, position, checkpoint):
+                lying = self._parts.pages.of(account)
+                if lying is not None:
+                    self._parts.health.lied(lying.tab_id, lying.page_id, account)
                 yield from self._failed(account, conversation, "page_empty")
                 return False
             following = yield from self._turns.take(
@@ -206,8 +223,12 @@ class Sync:
                 )
             except Exception as error:  # noqa: BLE001 - as the extension does
                 code = describe(error).code
+                if code in CLOSED_DOORS:
+                    break
             else:
                 found: Json = answer["page"]
+                if found.get("observations"):
+                    self._parts.health.lives(page.tab_id, page.page_id)
                 return found
             attempt += 1
         yield from self._failed(account, conversation, code)

@@ -16,7 +16,7 @@ from extension_harness.model.effects import (
     StartTimer,
     StopTimer,
 )
-from extension_harness.model.errors import ModelMisuseError, PageError
+from extension_harness.model.errors import ModelMisuseError, PageError, SilenceError
 from extension_harness.model.steps import (
     AskPage,
     Behaviour,
@@ -238,7 +238,7 @@ class Life:
 
         def late() -> None:
             self._asked.pop(request, None)
-            error = PageError("page_timeout", "The page did not answer in time.")
+            error = SilenceError("page_timeout", "The page did not answer in time.")
             self._continue(task, None, error)
 
         self._asked[request] = (task, self.after(late, step.timeout_ms))

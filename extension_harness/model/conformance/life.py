@@ -215,6 +215,9 @@ class ReplayedLife:
                 self._wake(events.PageObserved(reply, tab, page, said))
             case {"type": "page.told", "body": body}:
                 self._wake(events.PageTold(reply, json.loads(body)))
+            case {"type": "page.troubles", "pageId": page, "body": body}:
+                tab, said = came["tab"], json.loads(body)
+                self._wake(events.PageTroubles(reply, tab, page, said))
             case {"to": "worker", "kind": "reconnect"}:
                 self._wake(events.ReconnectAsked(reply))
             case {"to": "worker", "kind": "rebuild"}:
