@@ -9,7 +9,7 @@ from typing import Any
 from extension_harness.model.errors import StoreError
 from extension_harness.model.steps import Json, Value
 from migrations.onetalk import StoreNewerError, UpgradeFailedError, open_store
-from storage_schema import Connection, DomError, Factory
+from storage_schema import Connection, DomError, Factory, StillBlockedError
 from storage_schema.onetalk import DATABASE_NAME, OneTalkStoreError
 
 Closed = Callable[[str], object]
@@ -113,6 +113,8 @@ class Disk:
             raise StoreError("store_newer", str(cause)) from cause
         except UpgradeFailedError as cause:
             raise StoreError("upgrade_failed", str(cause)) from cause
+        except StillBlockedError as cause:
+            raise StoreError("store_blocked", str(cause)) from cause
         except DomError as cause:
             code = "store_full" if _is_full(cause) else "store_unavailable"
             raise StoreError(code, str(cause)) from cause
