@@ -1,12 +1,13 @@
 """The model of the extension and the real one do the same, kills included.
 
 ``BRIGHT_TRACES`` says how many recordings are made, ``BRIGHT_TRACE_SEED`` which is the
-first.
+first, ``BRIGHT_TRACE_OUT`` the folder in which they are kept.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import time
@@ -20,6 +21,7 @@ from e2e.operators import ENVIRONMENT, command
 from e2e.rigs import SHORT, running_rig, shorten_alarm
 from extension_harness.errors import WaitTimeoutError
 from extension_harness.launch.chromium import Chromium
+from extension_harness.model.conformance.errors import DivergenceError
 from extension_harness.model.conformance.recording import RECORDER, Recording
 from extension_harness.model.conformance.replay import replay
 from extension_harness.model.conformance.trace import lives_of
@@ -64,12 +66,13 @@ def test_a_recorded_sync_is_lived_again(
         **SHORT,
     ) as rig:
         lines, last = recorded(rig, rng, plan)
-    try:
-        turns = replay(lives_of(lines), last)
-    except Exception:
-        keep(seed, lines)
-        raise
+    keep(seed, lines)
+    turns = replay(lives_of(lines), last)
     assert turns > 100, "a recording of nothing proves nothing"
+    if seed == FIRST:
+        for spoiled in (without_a_frame, with_another_write, without_a_commit):
+            with pytest.raises(DivergenceError):
+                replay(lives_of(spoiled(lines)), last)
 
 
 def recorded(rig: Rig, rng: random.Random, plan: Sequence[Happening]) -> Recorded:
@@ -183,8 +186,43 @@ def records_of(dump: DatabaseDump, store: str) -> list[Json]:
     return list(dump.records(store))
 
 
-def keep(seed: int, lines: list[str]) -> None:
-    """A recording that does not conform, for whoever looks into it."""
-    folder = Path(os.environ.get("BRIGHT_TRACE_OUT", "var/traces"))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{seed}.jsonl").write_text("\n".join(lines), "utf-8")
+def without_a_frame(lines: Sequence[str]) -> list[str]:
+    """As if the real one had not sent what the model sends."""
+    entries = [json.loads(line) for line in lines]
+    sent_at = [n for n, entry in enumerate(entries) if entry["kind"] == "send"]
+    return [line for n, line in enumerate(lines) if n != sent_at[len(sent_at) // 2]]
+
+
+def with_another_write(lines: Sequence[str]) -> list[str]:
+    """As if the real one had left another record."""
+    entries = [json.loads(line) for line in lines]
+    wrote = [
+        entry
+        for entry in entries
+        if any(kind == "put" for _, kind, _ in entry.get("writes", ()))
+    ]
+    put = next(w for w in wrote[len(wrote) // 2]["writes"] if w[1] == "put")
+    put[2]["observedAtMs"] = 1
+    return [json.dumps(entry) for entry in entries]
+
+
+def without_a_commit(lines: Sequence[str]) -> list[str]:
+    """As if the real one had gone on without its durable write (OT-30)."""
+    entries = [json.loads(line) for line in lines]
+    begun = [e for e in entries if e.get("verb") == "recordBatch"]
+    gone = begun[len(begun) // 2]
+    return [
+        json.dumps(entry)
+        for entry in entries
+        if (entry["life"], entry.get("transaction"))
+        != (gone["life"], gone["transaction"])
+    ]
+
+
+def keep(seed: int, lines: Sequence[str]) -> None:
+    """The recording, for whoever looks into it, where one is wanted."""
+    folder = os.environ.get("BRIGHT_TRACE_OUT")
+    if folder is None:
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    (Path(folder) / f"{seed}.jsonl").write_text("\n".join(lines), "utf-8")

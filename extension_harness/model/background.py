@@ -73,7 +73,11 @@ class Background:
         self.claims = Claims(
             life, self.connection, self._settings, self._claim_events()
         )
-        self.health = Health(self.connection, self._recovered)
+        self.health = Health(
+            self.connection,
+            self._recovered,
+            changed=lambda: self._guard("settle", self.presence.settle()),
+        )
         self.pages = Pages(life, self.health, self._registered)
         self.coverage = Coverage()
         self.sync = Sync(self._sync_parts(discoveries))

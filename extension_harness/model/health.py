@@ -41,16 +41,25 @@ class Health:
     """By tab."""
 
     def __init__(
-        self, connection: Connection, recovered: Callable[[str], None]
+        self,
+        connection: Connection,
+        recovered: Callable[[str], None],
+        changed: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._recovered = recovered
+        self._changed = changed
         self._tabs: dict[int, Patient] = {}
 
     @property
     def tabs(self) -> list[int]:
         """The tabs that something is known of."""
         return list(self._tabs)
+
+    @property
+    def is_any_troubled(self) -> bool:
+        """Something is wrong with any of them."""
+        return any(patient.troubles for patient in self._tabs.values())
 
     def of(self, tab_id: int) -> list[str]:
         """What is wrong in a tab."""
@@ -119,6 +128,8 @@ class Health:
         gone = page or patient
         if gone is not None:
             self._tell(gone.page_id, gone.account, [], is_open=False)
+        if patient is not None:
+            self._changed()
 
     def tell_all(self) -> None:
         """Bright has welcomed us: what is wrong now (OT-63)."""
@@ -173,6 +184,7 @@ class Health:
             return
         if after is not None:
             self._tell(after.page_id, after.account, now, is_open=True)
+        self._changed()
         is_less = any(each not in now for each in was)
         if is_less and after is not None and after.account is not None:
             self._recovered(after.account)

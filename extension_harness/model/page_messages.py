@@ -99,6 +99,7 @@ class PageMessages:
     def troubles(self, told: PageTroubles) -> Json:
         """A page says all that is wrong with it now."""
         account, troubles = told.body["channelAccountId"], told.body.get("troubles")
+        self._pages.replaced(told.tab_id, told.page_id)
         self._health.told(told.tab_id, told.page_id, account, troubles)
         return {"known": True}
 

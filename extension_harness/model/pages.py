@@ -59,6 +59,19 @@ class Pages:
         self._registered(page)
         return True
 
+    @property
+    def is_any_open(self) -> bool:
+        """One that nobody can read is still worth telling Bright of."""
+        return bool(self._pages) or self._health.is_any_troubled
+
+    def replaced(self, tab_id: int, page_id: str) -> None:
+        """Another page speaks in a tab: whatever was known there is gone."""
+        before = self._pages.get(tab_id)
+        if before is None or before.page_id == page_id:
+            return
+        del self._pages[tab_id]
+        self._health.closed(tab_id, _patient(before))
+
     def look(self, timeout_ms: float) -> Behaviour[None]:
         """Asks every OneTalk tab what it is, and forgets the ones that are gone."""
         tabs = yield Local("tabs.query", lambda disk: list(disk.tabs))
@@ -84,7 +97,9 @@ class Pages:
         page_id, answer = response["pageId"], response["answer"]
         said = answer.get("channelAccountId")
         account = said if isinstance(said, str) else None
-        if account is not None:
+        if account is None:
+            self.replaced(tab_id, page_id)
+        else:
             route = to_text(answer.get("route", UNDEFINED))
             self.register(Page(tab_id, page_id, account, route))
         self._health.told(tab_id, page_id, account, answer.get("troubles"))

@@ -71,7 +71,7 @@ class Presence:
             self._is_settling = False
 
     def _is_watching(self) -> bool:
-        is_page_open = bool(self._pages.all)
+        is_page_open = self._pages.is_any_open
         stays = self._settings().connectWhilePageOpen and is_page_open
         return stays or self._sync.has_work
 
