@@ -57,6 +57,10 @@ class DeviceWitness:
         self._steps += 1
         if name == "nextPending":
             self._looked_at = self._steps
+        worker = self._device.worker
+        fault = worker.background.faults.last if worker else None
+        if fault is not None and fault.code == "unexpected":
+            broken("no_fault", f"the worker met what it does not know: {fault.message}")
         stores = self.stores()
         for store, check in (
             (MESSAGES, self._message),
@@ -113,9 +117,13 @@ class DeviceWitness:
             broken("no_double", f"a candidate for {scope}, which nobody ever said")
         before = None if old is None else old["status"]
         if before != status and status not in _STEPS.get(before, ()):
-            broken("candidate_states", f"{scope} went from {before} to {status} (OT-06)")
+            broken(
+                "candidate_states", f"{scope} went from {before} to {status} (OT-06)"
+            )
         if status == "confirmed" and scope not in self._bright.ever_stored:
-            broken("no_early_confirmation", f"{scope} is confirmed, Bright never had it")
+            broken(
+                "no_early_confirmation", f"{scope} is confirmed, Bright never had it"
+            )
         if status == "pending_ack" and before != status:
             self._since[record["candidateKey"]] = self._steps
 
@@ -136,7 +144,9 @@ class DeviceWitness:
         if (*place, anchor) not in self._bright.ever_anchored:
             broken("no_early_anchor", f"{place} is completed, Bright anchored nothing")
         if anchor != record["latestMessageId"] or not record["historyComplete"]:
-            broken("no_early_anchor", f"{place} is completed at another message (OT-50)")
+            broken(
+                "no_early_anchor", f"{place} is completed at another message (OT-50)"
+            )
         for each in self.records(CANDIDATES):
             if (each["channelAccountId"], each["conversationId"]) != place:
                 continue
@@ -201,7 +211,9 @@ class DeviceWitness:
         """A frame goes out."""
         account = frame.get("channelAccountId")
         if account is not None and account not in self._device.accounts:
-            broken("scope", f"{frame['type']} of {account} was sent by another's device")
+            broken(
+                "scope", f"{frame['type']} of {account} was sent by another's device"
+            )
         if frame["type"] == "observation.batch":
             self._judge_batch(frame)
 
@@ -226,7 +238,6 @@ class DeviceWitness:
                 and self._since.get(key, 0) < self._looked_at
             ):
                 broken("order", f"{sent[-1]} went before {key}, which is older")
-
 
 
 def _scope(record: Row) -> Scope:

@@ -43,7 +43,9 @@ class _Shrinking:
         return True
 
 
-def shrunk(failing: Outcome, plant: Plant | None = None, seconds: float = 60) -> Outcome:
+def shrunk(
+    failing: Outcome, plant: Plant | None = None, seconds: float = 60
+) -> Outcome:
     """Return a history that breaks the same promise with less; bounded in time."""
     work = _Shrinking(failing, plant or Plant(), seconds)
     _without(work, lambda choice: choice[0] == "fault")

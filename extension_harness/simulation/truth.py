@@ -104,9 +104,7 @@ class Truth:
 
     def of(self, account: str) -> list[Conversation]:
         """Return an account's conversations."""
-        return [
-            each for key, each in self.conversations.items() if key[0] == account
-        ]
+        return [each for key, each in self.conversations.items() if key[0] == account]
 
     def say(self, account: str, conversation: str, now_ms: int) -> Message:
         """Have somebody write a message at a steady time."""

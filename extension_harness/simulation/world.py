@@ -269,7 +269,10 @@ class World:
         now_ms = self.steady.now_ms
         self.faults.pass_time()
         for link in self.links:
-            if link.server_gives_up_ms is not None and link.server_gives_up_ms <= now_ms:
+            if (
+                link.server_gives_up_ms is not None
+                and link.server_gives_up_ms <= now_ms
+            ):
                 link.server_gives_up_ms = None
                 if link.is_server_open:
                     self.server.arrive(link, Closing(ABNORMAL))

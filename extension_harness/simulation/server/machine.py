@@ -123,7 +123,9 @@ class RemoteAuthority:
         """See `Authority.standings`."""
         await self._answer()
         known = {each.binding_id: each for each in self._bindings.values()}
-        return {grant: standing_of(grant, known.get(grant.binding_id)) for grant in grants}
+        return {
+            grant: standing_of(grant, known.get(grant.binding_id)) for grant in grants
+        }
 
     async def _answer(self) -> None:
         if not self.is_reachable:
@@ -199,9 +201,7 @@ class Server:
                 gate = AuthorizingCommitter(group, authority, self._settings)
                 tasks.append(loop.create_task(gate.run()))
                 committer = gate
-            hub = Hub(
-                committer, authority, store.store_id, self._settings, self.clock
-            )
+            hub = Hub(committer, authority, store.store_id, self._settings, self.clock)
             tasks.append(loop.create_task(hub.tick_forever()))
         self._draining = None
         self._life = _Life(loop, hub, tasks)
@@ -276,7 +276,12 @@ class Server:
         """Make a binding for these accounts; returns its token."""
         token = f"brt_{number}"
         binding = Binding(
-            BindingId(f"bnd_{number}"), "", tuple(accounts), 1, self.clock.now_ms(), None
+            BindingId(f"bnd_{number}"),
+            "",
+            tuple(accounts),
+            1,
+            self.clock.now_ms(),
+            None,
         )
         if self.remote is not None:
             self.remote.put(binding, token)
@@ -285,7 +290,9 @@ class Server:
 
     def keep(self, number: int, accounts: Iterable[str]) -> None:
         """See to it that a binding is in the store, also in one that was restored."""
-        self.disk.database.execute("DELETE FROM binding WHERE binding_id = ?", (f"bnd_{number}",))
+        self.disk.database.execute(
+            "DELETE FROM binding WHERE binding_id = ?", (f"bnd_{number}",)
+        )
         self.disk.database.execute(
             SQL["add_binding"],
             (
