@@ -20,7 +20,8 @@ SELECT c.channel_account_id, c.conversation_id, a.message_id
 FROM anchor AS a JOIN conversation AS c USING (conversation)
 """
 _PROFILES = """
-SELECT c.channel_account_id, c.conversation_id, p.observed_at_ms, p.fingerprint, p.profile
+SELECT c.channel_account_id, c.conversation_id, p.observed_at_ms, p.fingerprint,
+    p.profile
 FROM contact_profile AS p JOIN conversation AS c USING (conversation)
 """
 _EMPTY = ("rendered_card", "card_conflict", "buyer_facts", "conflict")

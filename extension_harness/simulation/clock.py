@@ -1,4 +1,4 @@
-"""Time in the simulation: one steady time for all, and a wall clock for each machine."""
+"""Time in the simulation: one steady time, and a wall clock for each machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser with the extension in it: its disk, its worker's life, its tabs, its socket.
+"""A browser with the extension in it: disk, worker's life, tabs and socket.
 
 The worker is the model of `extension_harness.model`; here is what a browser does for
 it. What it asks for is carried out at once where a browser cannot fail to, and else
@@ -292,16 +292,19 @@ class Device:
                 self._ask(Asked(request, kind, dict(body)), tab_id)
             case Reply(reply=reply, answer=answer):
                 self._reply(reply, dict(answer))
-            case SetAlarm():
-                if self.alarm_at_ms is None:
-                    self.alarm_at_ms = self._steady.now_ms + ALARM_MS
-            case ClearAlarm():
-                self.alarm_at_ms = None
+            case SetAlarm() | ClearAlarm():
+                self._set_alarm(is_wanted=isinstance(effect, SetAlarm))
             case StartTimer(timer=timer, ms=ms):
                 self._timer_order += 1
                 self.timers[timer] = (self._steady.now_ms + ms, self._timer_order)
             case StopTimer(timer=timer):
                 self.timers.pop(timer, None)
+
+    def _set_alarm(self, *, is_wanted: bool) -> None:
+        if not is_wanted:
+            self.alarm_at_ms = None
+        elif self.alarm_at_ms is None:
+            self.alarm_at_ms = self._steady.now_ms + ALARM_MS
 
     def _ask(self, asked: Asked, tab_id: int) -> None:
         for tab in self.tabs:

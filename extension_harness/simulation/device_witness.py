@@ -144,9 +144,7 @@ class DeviceWitness:
         if (*place, anchor) not in self._bright.ever_anchored:
             broken("no_early_anchor", f"{place} is completed, Bright anchored nothing")
         if anchor != record["latestMessageId"] or not record["historyComplete"]:
-            broken(
-                "no_early_anchor", f"{place} is completed at another message (OT-50)"
-            )
+            broken("no_early_anchor", f"{place} is completed elsewhere (OT-50)")
         for each in self.records(CANDIDATES):
             if (each["channelAccountId"], each["conversationId"]) != place:
                 continue
@@ -174,9 +172,10 @@ class DeviceWitness:
         pending = (old or {}).get("pending")
         if not pending or record.get("pending"):
             return
-        # It is uploaded, or refused: uploaded only if Bright has had it, or a later one.
+        # Uploaded or refused; uploaded only if Bright has had it, or a later one.
         place = (record["channelAccountId"], record["conversationId"])
-        is_uploaded = record["rejectedObservedAtMs"] == old["rejectedObservedAtMs"]  # type: ignore[index]
+        refused_at_ms = (old or {}).get("rejectedObservedAtMs")
+        is_uploaded = record["rejectedObservedAtMs"] == refused_at_ms
         stored_at_ms = self._bright.ever_profiled.get(place, 0)
         if is_uploaded and stored_at_ms < pending["observedAtMs"]:
             broken(

@@ -8,7 +8,6 @@ as it has to be: what is not there by then is lost.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from extension_harness.simulation.world import Choice, World
 _INSTANTS: Final = (None, None, "step", "step", "answer", "down", "up", "write")
 """After what a fault strikes: a death just there finds more than one anywhere."""
 _MOST_STEPS_AT_REST: Final = 20_000
-_PATIENCE_MS: Final = 30 * 60_000
+_PATIENCE_MS: Final = 15 * 60_000
 """How long, in simulated time, everything has to come right after the last fault."""
 
 
@@ -108,7 +107,8 @@ class _History:
 
     def _choose(self, world: World, choices: _Chooser | Iterator[Choice]) -> None:
         chooser = choices if isinstance(choices, _Chooser) else None
-        for choice in chooser.choices(world) if chooser else choices:
+        chosen = choices.choices(world) if isinstance(choices, _Chooser) else choices
+        for choice in chosen:
             self._schedule.append(choice)  # also one that breaks a promise
             is_done = self._do_one(world, choice)
             if not is_done:
@@ -158,8 +158,7 @@ class _History:
                 self._tell(line)
         if done:
             self._steps += 1
-            self._digest.update(json.dumps(choice).encode())
-            self._digest.update(str(world.mark()).encode())
+            self._digest.update(f"{choice}{world.mark()}".encode())
         if world.server.faults:
             raise Violation("no_fault", f"Bright failed: {world.server.faults[0]}")
         return done
@@ -186,8 +185,7 @@ class _Chooser:
                 if self._rng.random() < 0.4:
                     yield from self._absence()
             # A fault that could not strike yet does as soon as it can.
-            for fault in tuple(self._waiting):
-                yield fault
+            yield from tuple(self._waiting)
             chance = self._rng.random()
             if live and chance < word_rate * 1.5:
                 live -= 1

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from extension_harness.simulation.world import Choice, World
 
 _WIDTH = 160
+_OF_DEVICES = frozenset({"step", "speak", "answer"})
 
 
 def told(world: World, choice: Choice) -> str:
@@ -23,6 +24,8 @@ def told(world: World, choice: Choice) -> str:
 
 def _about(world: World, choice: Choice) -> Iterator[str]:
     kind, *where = choice
+    if kind in _OF_DEVICES and where[0] >= len(world.devices):
+        return
     if kind == "step":
         tasks = world.devices[where[0]].runnable()
         if tasks:

@@ -10,7 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bright_server.commit.contract import Outcome, Work
+from bright_server.commit.contract import (
+    Claim,
+    ObservedBatch,
+    Outcome,
+    Progress,
+    Work,
+)
 from bright_server.messages import ConversationKey
 from bright_server.stores.sqlite.store import SqliteStore
 from extension_harness.model.effects import Effect, PageRequest, Send
@@ -21,6 +27,7 @@ from extension_harness.simulation.truth import Row
 from storage_schema import Connection
 from storage_schema.onetalk import apply_results, update_checkpoint
 from storage_schema.onetalk.names import CANDIDATES, MESSAGES, PROFILES
+from storage_schema.onetalk.records import CheckpointRecord
 
 if TYPE_CHECKING:
     from extension_harness.simulation.device import Device
@@ -72,7 +79,7 @@ class AnchorOnComplete(Plant):
 
     @staticmethod
     def _complete(device: Device, account: str, place: str, latest: str) -> None:
-        def completed(before: Any) -> Any:
+        def completed(before: CheckpointRecord) -> CheckpointRecord:
             return {**before, "phase": "completed", "anchorMessageId": latest}
 
         _write(device, lambda c: update_checkpoint(c, account, place, completed))
@@ -180,7 +187,7 @@ class ProfileByFingerprint(Plant):
         account, answer, _ = _arguments(step)
         call = step.call
 
-        def settle(connection: Connection) -> Any:
+        def settle(connection: Connection) -> object:
             for mark in answer["confirmed"]:
                 _with_any_time(connection, account, mark)
             return call(connection)
@@ -218,7 +225,7 @@ class _PerBinding:
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
     async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
@@ -226,10 +233,10 @@ class _PerBinding:
         return await self._store.commit_group([_rekeyed(work) for work in group])
 
 
-def _rekeyed(work: Any) -> Any:
-    key = getattr(work, "conversation", None)
-    if not isinstance(key, ConversationKey):
+def _rekeyed(work: Work) -> Work:
+    if not isinstance(work, ObservedBatch | Progress | Claim):
         return work
+    key = work.conversation
     name = f"{key.conversation_id}@{work.grant.binding_id}"
     return replace(work, conversation=ConversationKey(key.channel_account_id, name))
 

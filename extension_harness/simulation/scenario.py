@@ -41,7 +41,7 @@ _MOST_FAULTS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The setting of one history; equal scenarios and schedules give equal histories."""
+    """The setting of a history; with equal schedules, equal ones are the same."""
 
     seed: int
     device_accounts: tuple[tuple[str, ...], ...]
@@ -53,7 +53,7 @@ class Scenario:
     steps: int
     """Choices, of which each may be a step of anything."""
     calms: tuple[int, ...]
-    """At which of them everything is let come to rest first, as after a quiet night."""
+    """At which of them everything comes to rest first, as in a quiet night."""
     is_authority_remote: bool
     is_page_shuffled: bool
     blocked: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Makes a failing history short: leaves out whatever the failure does not need.
 
-First the scenario becomes smaller where it can, then faults go, then ever smaller parts
-of the schedule. A shorter history counts when it breaks the same promise.
+Ever smaller parts of the schedule go first, then the scenario becomes smaller where it
+can, then single faults go. A shorter history counts when it breaks the same promise.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from extension_harness.simulation.history import Outcome, replay
 from extension_harness.simulation.plants import Plant
@@ -48,7 +49,7 @@ def shrunk(
 ) -> Outcome:
     """Return a history that breaks the same promise with less; bounded in time."""
     work = _Shrinking(failing, plant or Plant(), seconds)
-    _without(work, lambda choice: choice[0] == "fault")
+    _in_parts(work)
     for scenario in _smaller(work.best.scenario):
         work.tries(_with_rest_of(work.best.scenario, scenario), work.best.schedule)
     before = -1
@@ -80,7 +81,7 @@ def _in_parts(work: _Shrinking) -> None:
         size //= 2
 
 
-Change = tuple[str, object]
+Change = tuple[str, Any]
 
 
 def _smaller(scenario: Scenario) -> Iterator[Change]:
@@ -100,4 +101,5 @@ def _with_rest_of(scenario: Scenario, change: Change) -> Scenario:
     name, value = change
     before = getattr(scenario, name)
     is_smaller = value < before
-    return replace(scenario, **{name: value}) if is_smaller else scenario
+    changes: dict[str, Any] = {name: value}
+    return replace(scenario, **changes) if is_smaller else scenario

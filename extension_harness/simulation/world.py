@@ -9,7 +9,7 @@ out.
 from __future__ import annotations
 
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from extension_harness.simulation.clock import SteadyTime
 from extension_harness.simulation.device import IDLE_MS, Device, Identity
@@ -25,6 +25,9 @@ from extension_harness.simulation.witness import Witness
 
 Choice: TypeAlias = tuple[Any, ...]
 """What happens next: its kind, then numbers that say where."""
+
+OF_DEVICES: Final = frozenset({"start", "step", "speak", "answer", "idle"})
+"""Choices whose first number is a device's."""
 
 
 class World:
@@ -77,7 +80,7 @@ class World:
     # What is possible.
 
     def choices(self) -> list[Choice]:
-        """Return everything that could happen now but faults and the passing of time."""
+        """Return all that could happen now but faults and the passing of time."""
         found: list[Choice] = []
         for device in self.devices:
             self._choices_of(device, found)
@@ -136,6 +139,8 @@ class World:
     def apply(self, choice: Choice) -> bool:
         """Let a choice happen; False: it is not possible now."""
         kind, *where = choice
+        if kind in OF_DEVICES and where[0] >= len(self.devices):
+            return False
         done = bool(getattr(self, f"_do_{kind}")(*where))
         if done:
             self.server.run()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from asyncio import Future
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,9 +65,9 @@ class _Statements:
     def in_transaction(self) -> bool:
         return self._database.in_transaction
 
-    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
         self._count(sql)
-        return self._database.execute(sql, *parameters)
+        return self._database.execute(sql, parameters)
 
     def executemany(self, sql: str, rows: Iterable[Any]) -> sqlite3.Cursor:
         self._count(sql)
@@ -193,7 +193,7 @@ class _Writer:
         self._disk = disk
         self._loop = loop
 
-    async def do(self, work: Work) -> Any:
+    async def do(self, work: Work) -> Any:  # noqa: ANN401 - whatever the work gives
         job = Job(work, self._loop.create_future())
         self._disk.writes.append(job)
         return await job.told
@@ -204,12 +204,14 @@ class _Reader:
         self._disk = disk
         self._loop = loop
 
-    async def do(self, work: Work) -> Any:
+    async def do(self, work: Work) -> Any:  # noqa: ANN401 - whatever the work gives
         job = Job(work, self._loop.create_future())
         self._disk.read(job)
         return await job.told
 
-    async def execute_fetchall(self, sql: str, parameters: Any = ()) -> list[Any]:
+    async def execute_fetchall(
+        self, sql: str, parameters: Sequence[Any] = ()
+    ) -> list[Any]:
         rows: list[Any] = await self.do(
             lambda database: database.execute(sql, parameters).fetchall()
         )

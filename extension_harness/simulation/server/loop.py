@@ -94,7 +94,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def call_soon(  # type: ignore[override]
         self,
         callback: Callable[..., object],
-        *args: Any,
+        *args: Any,  # noqa: ANN401 - as asyncio has it
         context: Context | None = None,
     ) -> asyncio.Handle:
         """See `asyncio.AbstractEventLoop.call_soon`."""
@@ -106,7 +106,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self,
         delay: float,
         callback: Callable[..., object],
-        *args: Any,
+        *args: Any,  # noqa: ANN401 - as asyncio has it
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """See `asyncio.AbstractEventLoop.call_later`."""
@@ -116,7 +116,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self,
         when: float,
         callback: Callable[..., object],
-        *args: Any,
+        *args: Any,  # noqa: ANN401 - as asyncio has it
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """See `asyncio.AbstractEventLoop.call_at`."""
@@ -140,3 +140,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     ) -> asyncio.Task[T]:
         """See `asyncio.AbstractEventLoop.create_task`."""
         return asyncio.Task(coro, loop=self, name=name, context=context)
+
+
+def virtual_loop(now_ms: int) -> VirtualLoop:
+    """Make a loop; what Bright's tasks never use of one, it does not have."""
+    return VirtualLoop(now_ms)  # type: ignore[abstract]

@@ -1,4 +1,4 @@
-"""Bright as a process: started, killed, ended in good order, over its disk and sockets."""
+"""Bright as a process over its disk and sockets: started, killed, ended in order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from bright_server.wire.text import compact_json
 from extension_harness.simulation.clock import SteadyTime, WallClock
 from extension_harness.simulation.network import Closing, Link, Text
 from extension_harness.simulation.server.disk import IN_MEMORY, ServerDisk
-from extension_harness.simulation.server.loop import VirtualLoop
+from extension_harness.simulation.server.loop import VirtualLoop, virtual_loop
 
 PING_GIVES_UP_MS = 40_000
 """After this Bright's own pings have told it that a connection is dead."""
@@ -177,7 +177,7 @@ class Server:
 
     def start(self) -> None:
         """Start a server over the disk as it is."""
-        loop = VirtualLoop(self._steady.now_ms)
+        loop = virtual_loop(self._steady.now_ms)
         (last,) = self.disk.database.execute(SQL["last_position"]).fetchone()
         store = self.wrap(
             SqliteStore(

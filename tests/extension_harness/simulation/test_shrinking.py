@@ -23,7 +23,7 @@ def failing() -> Outcome:
 
 @pytest.fixture(scope="module")
 def short(failing: Outcome) -> Outcome:
-    return shrunk(failing, planted("upload_while_waiting"), seconds=6)
+    return shrunk(failing, planted("upload_while_waiting"), seconds=240)
 
 
 def test_a_short_history_breaks_the_same_promise(
