@@ -121,6 +121,7 @@ export class PageMessages {
    */
   troubles(tabId, { pageId, body }) {
     const { channelAccountId, troubles } = JSON.parse(body);
+    this.#parts.pages.replaced(tabId, pageId);
     this.#parts.health.told(tabId, { pageId, channelAccountId }, troubles);
     return { known: true };
   }

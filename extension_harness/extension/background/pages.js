@@ -49,7 +49,8 @@ export class Pages {
 
   /** @returns {boolean} */
   get isAnyOpen() {
-    return this.#pages.size > 0;
+    // One that nobody can read is still worth telling Bright of.
+    return this.#pages.size > 0 || this.#health.troubled.length > 0;
   }
 
   /**
@@ -80,6 +81,19 @@ export class Pages {
   }
 
   /**
+   * Another page speaks in a tab: whatever was known there is gone.
+   *
+   * @param {number} tabId
+   * @param {string} pageId
+   */
+  replaced(tabId, pageId) {
+    const before = this.#pages.get(tabId);
+    if (before === undefined || before.pageId === pageId) return;
+    this.#pages.delete(tabId);
+    this.#health.closed(tabId, before);
+  }
+
+  /**
    * Asks every OneTalk tab what it is, and forgets the ones that are gone.
    *
    * @param {number} timeoutMs
@@ -106,6 +120,7 @@ export class Pages {
       this.#unreached.delete(tabId);
       const { channelAccountId, route, troubles } = answer;
       const isKnown = typeof channelAccountId === "string";
+      if (!isKnown) this.replaced(tabId, pageId);
       const account = isKnown ? channelAccountId : null;
       if (isKnown) {
         this.register({ tabId, pageId, channelAccountId, route: String(route) });

@@ -8,8 +8,8 @@ import { Database } from "../store/database.js";
 import { DATABASE_VERSION } from "../store/steps.js";
 import { Claims } from "./claims.js";
 import { CLOCK } from "./clock.js";
-import { Commands } from "./commands.js";
-import { CONFIGURED, isSendingAllowed, readConfiguration } from "./configuration.js";
+import { commanding } from "./commanding.js";
+import { CONFIGURED, readConfiguration } from "./configuration.js";
 import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
 import { Faults } from "./faults.js";
@@ -17,13 +17,11 @@ import { FrameRouter } from "./frame-router.js";
 import { Health } from "./health.js";
 import { LedgerUplink } from "./ledger-uplink.js";
 import { everyLedger } from "./ledgers.js";
-import { Pace } from "./pace.js";
 import { PageMessages } from "./page-messages.js";
 import { Pages } from "./pages.js";
 import { Presence } from "./presence.js";
 import { tryOut } from "./probe.js";
 import { Recorder } from "./recorder.js";
-import { Sending } from "./sending.js";
 import { Settling } from "./settling.js";
 import { accountStatuses, pageStatuses } from "./status.js";
 import { storeListener } from "./store-listener.js";
@@ -124,7 +122,10 @@ export class Background {
         if (page.channelAccountId === account) this.#sync.relist(page);
       }
     },
-    changed: () => this.#showBadge(),
+    changed: () => {
+      this.#showBadge();
+      this.#guard(this.#presence.settle());
+    },
   });
   #pages = new Pages({
     browser,
@@ -191,25 +192,11 @@ export class Background {
     stored: () => this.#stored,
     remember: (values) => this.#remember(values),
   });
-  #commands = new Commands({
+  #commands = commanding({
     database: this.#database,
     connection: this.#connection,
     pages: this.#pages,
     sync: this.#sync,
-    sending: new Sending({
-      database: this.#database,
-      pages: this.#pages,
-      clock: CLOCK,
-      settings: () => this.#stored.settings,
-      pace: new Pace({
-        now: CLOCK.now,
-        settings: () => this.#stored.settings,
-        read: browser.readSession,
-        write: browser.writeSession,
-      }),
-      isAllowed: isSendingAllowed,
-      attempted: (account) => this.#sync.wake(account),
-    }),
     clock: CLOCK,
     settings: () => this.#stored.settings,
     profiled: (account) => this.#told("profiles", account),

@@ -15,6 +15,8 @@
   /** A page that shows less has neither a list nor messages; one in health has thousands. */
   const FEW_CHARACTERS = 400;
   const ROWS = "[class*='contact-item']";
+  const SEARCHES = "input[type='search'], [class*='search'] input";
+  const SDK = "sdkHistory";
   const DISCONNECTED = "网络连接已经断开";
   const LOADING = /\b(is )?loading\b/i;
   const CAPTCHA = "#baxia-punish, .baxia-dialog, iframe[src*='punish']";
@@ -37,19 +39,21 @@
 
   /**
    * What became of a call, the page's own or ours. Any good answer means that the page is
-   * logged in and let through; being busy or silent is the call's own matter.
+   * not busy, and one over HTTP that it lets somebody in; that one call is silent only its
+   * own answer ends.
    *
    * @param {string} call
    * @param {string | null} code null: a good answer
    */
   function note(call, code) {
-    const isSilent = call === "sdkHistory" && code === "page_timeout";
+    const isSilent = call === SDK && code === "page_timeout";
     const trouble = isSilent ? "history_silent" : MEANING[code ?? ""];
     if (trouble !== undefined) answered.set(call, trouble);
-    else if (code === null) answered.delete(call);
-    if (code !== null || call === "sdkHistory") return;
+    if (code !== null) return;
+    answered.delete(call);
+    const ended = call === SDK ? ["page_busy"] : Object.values(MEANING);
     for (const [other, word] of answered) {
-      if (word === "login_lost" || word === "captcha") answered.delete(other);
+      if (ended.includes(word)) answered.delete(other);
     }
   }
 
@@ -69,8 +73,12 @@
     return Boolean(page.IcbuIM?.IMBaaSSDK?.default ?? page._imBaaSSDK ?? page._imsdk);
   }
 
-  /** The page knows conversations and shows none. */
+  /** The page knows conversations and shows none, and nobody searches for one. */
   function isEmptied() {
+    const searches = /** @type {NodeListOf<HTMLInputElement>} */ (
+      document.querySelectorAll(SEARCHES)
+    );
+    if (Array.from(searches).some((search) => search.value !== "")) return false;
     return bright.adapters.conversationLists.isAny() && shown(ROWS).length === 0;
   }
 
