@@ -122,10 +122,7 @@ export class Background {
         if (page.channelAccountId === account) this.#sync.relist(page);
       }
     },
-    changed: () => {
-      this.#showBadge();
-      this.#guard(this.#presence.settle());
-    },
+    changed: () => this.#showBadge(),
   });
   #pages = new Pages({
     browser,
