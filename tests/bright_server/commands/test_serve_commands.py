@@ -7,6 +7,8 @@ import json
 import signal
 from pathlib import Path
 
+from bright_server.clock import SystemClock
+from bright_server.stores.sqlite.store import bindings_opened
 from tests.bright_server.commands.serving import (
     SEND,
     commanded,
@@ -22,7 +24,6 @@ from tests.bright_server.frames import (
 )
 from tests.bright_server.processes import (
     Server,
-    bright,
     bright_status,
     serving,
 )
@@ -175,13 +176,11 @@ async def test_ot_60_a_revoked_binding_is_sent_nothing(
     server: Server, token: str, database: Path
 ) -> None:
     """OT-60: asked before the command goes, not at the next heartbeat."""
-    listed = json.loads(
-        await bright("binding", "list", "--json", f"--database={database}")
-    )
     async with page(server, token) as extension:
-        await bright(
-            "binding", "revoke", f"--database={database}", listed[0]["bindingId"]
-        )
+        # In this process: a keep-alive must not find it before the command does.
+        async with bindings_opened(database, SystemClock()) as bindings:
+            [binding] = await bindings.all()
+            await bindings.revoke(binding.binding_id, 1)
         _, told = await post(server, SEND)
         assert (told["outcome"], told["reason"]) == ("failed", "binding_refused")
 
