@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import deque
 from itertools import product
-from typing import Any
 
 from extension_harness.model import effects as out
 from extension_harness.model import events
@@ -39,7 +38,15 @@ from storage_schema.onetalk.names import key_path_of
 
 _UNDER_WAY = 5
 """Writes under way at a kill of which every choice of committed ones is tried."""
-_OUTGOING = ("start", "ask", "reply", "connect", "send", "close")
+_KINDS: dict[type, str] = {
+    out.StartTimer: "start",
+    out.PageRequest: "ask",
+    out.Reply: "reply",
+    out.Connect: "connect",
+    out.Send: "send",
+    out.CloseSocket: "close",
+}
+_OUTGOING = tuple(_KINDS.values())
 
 
 class ReplayedLife:
@@ -90,14 +97,19 @@ class ReplayedLife:
         return self._disk  # whoever looks at it next says what is different
 
     def _take(self, turn: Turn) -> None:
-        self._came = turn.came
         for entry in turn.out:
             self._hear(entry)
-        self._handle(turn.came)
+        for came in turn.came:
+            self._came = came
+            self._handle(came)
+            self._make_digests()
+            self._pair_all(turn)
+        self._compare(turn)
+
+    def _make_digests(self) -> None:
         while digests := [t for t in self._runnable() if isinstance(t.step, Digest)]:
             for task in digests:
                 self._advance(task)
-        self._compare(turn)
 
     def _hear(self, entry: Json) -> None:
         """What the browser gave the real one in this turn."""
@@ -280,27 +292,35 @@ class ReplayedLife:
 
     def _compare(self, turn: Turn) -> None:
         """Both asked the same of the world in this turn."""
-        real: dict[str, list[Json]] = {kind: [] for kind in _OUTGOING}
-        for entry in turn.out:
-            is_heard = entry.get("reply", 0) not in self._unheard
-            if entry["kind"] in real and is_heard:
-                real[entry["kind"]].append(entry)
-        mine: dict[str, list[Any]] = {kind: [] for kind in _OUTGOING}
+        for kind in _OUTGOING:
+            mine, real = self._mine(kind), self._real(turn, kind)
+            asked = [_words_of(each) for each in mine]
+            expected = [_real_words_of(each) for each in real]
+            if asked != expected:
+                raise self._otherwise(f"{kind}: {asked} instead of {expected}")
+        self._effects = []
+        if self._random:
+            raise self._otherwise("it left less to chance than the real one")
+
+    def _mine(self, kind: str) -> list[Value]:
+        return [each for each in self._effects if _KINDS.get(type(each)) == kind]
+
+    def _real(self, turn: Turn, kind: str) -> list[Json]:
+        return [
+            entry
+            for entry in turn.out
+            if entry["kind"] == kind and entry.get("reply", 0) not in self._unheard
+        ]
+
+    def _pair_all(self, turn: Turn) -> None:
+        """What was asked first by one is what was asked first by the other."""
         for effect in self._effects:
             if isinstance(effect, out.StopTimer):
                 self._stopped.add(effect.timer)
-            elif not isinstance(effect, out.SetAlarm | out.ClearAlarm):
-                mine[_kind_of(effect)].append(effect)
-        self._effects = []
-        for kind in _OUTGOING:
-            asked = [_words_of(each) for each in mine[kind]]
-            expected = [_real_words_of(each) for each in real[kind]]
-            if asked != expected:
-                raise self._otherwise(f"{kind}: {asked} instead of {expected}")
-            for effect, entry in zip(mine[kind], real[kind], strict=True):
+        for kind in ("start", "ask", "connect"):
+            pairs = zip(self._mine(kind), self._real(turn, kind), strict=False)
+            for effect, entry in pairs:
                 self._pair(effect, entry)
-        if self._random:
-            raise self._otherwise("it left less to chance than the real one")
 
     def _pair(self, effect: Value, entry: Json) -> None:
         match entry["kind"]:
@@ -321,18 +341,6 @@ def _heir(before: Disk, after: Disk) -> Disk:
     after.local, after.session = before.local, before.session
     after.has_alarm, after.tabs = before.has_alarm, before.tabs
     return after
-
-
-def _kind_of(effect: out.Effect) -> str:
-    kinds = {
-        out.StartTimer: "start",
-        out.PageRequest: "ask",
-        out.Reply: "reply",
-        out.Connect: "connect",
-        out.Send: "send",
-        out.CloseSocket: "close",
-    }
-    return kinds[type(effect)]
 
 
 def _words_of(effect: Value) -> Value:

@@ -29,11 +29,23 @@ function note(entry) {
   channel.postMessage(JSON.stringify({ life, at: entries, ...entry }));
 }
 
-/** Something comes in: the clock moves on, and stands still until the next. */
+let isTaken = true; // what came in last, with all that follows from it at once
+const next = new MessageChannel(); // its message comes in a turn of its own
+next.port1.onmessage = () => (isTaken = true);
+
+/**
+ * Something comes in: the clock moves on, and stands still until the next. The browser may
+ * hand over several at once, before anything follows from the first.
+ */
 function input(entry) {
-  nowMs = realNow();
-  steadyMs = performance.now();
-  note({ ...entry, nowMs, steadyMs });
+  const isJoined = !isTaken;
+  if (!isJoined) {
+    nowMs = realNow();
+    steadyMs = performance.now();
+  }
+  isTaken = false;
+  next.port2.postMessage(null);
+  note({ ...entry, isJoined, nowMs, steadyMs });
 }
 
 function number() {

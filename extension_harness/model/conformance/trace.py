@@ -29,9 +29,9 @@ INPUTS = frozenset(
 
 @dataclass(frozen=True)
 class Turn:
-    """One input and, in order, what came of it before the next."""
+    """One input, or several at once, and in order what came of them."""
 
-    came: Json
+    came: tuple[Json, ...]
     out: tuple[Json, ...]
 
 
@@ -58,10 +58,14 @@ def lives_of(lines: Iterable[str]) -> list[RecordedLife]:
 def _life(entries: list[Json]) -> RecordedLife:
     entries.sort(key=lambda entry: int(entry["at"]))
     disk = next((each["records"] for each in entries if each["kind"] == "disk"), None)
-    turns: list[tuple[Json, list[Json]]] = []
+    turns: list[tuple[list[Json], list[Json]]] = []
     for entry in entries:
-        if entry["kind"] in INPUTS:
-            turns.append((entry, []))
+        if entry["kind"] in INPUTS and entry.get("isJoined"):
+            turns[-1][0].append(entry)
+        elif entry["kind"] in INPUTS:
+            turns.append(([entry], []))
         elif entry["kind"] != "disk":
             turns[-1][1].append(entry)
-    return RecordedLife(disk, tuple(Turn(came, tuple(out)) for came, out in turns))
+    return RecordedLife(
+        disk, tuple(Turn(tuple(came), tuple(out)) for came, out in turns)
+    )
