@@ -33,7 +33,7 @@ DISCOVERY_CHUNK = 200
 @dataclass(frozen=True)
 class _Sent:
     latest_message_id: str
-    sent_at_ms: int
+    sent_at_ms: float
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Claims:
             # Nothing valid is in it, so there is nothing to anchor.
             yield from update_checkpoint(account, conversation, _ended_empty)
             return
-        key, now = checkpoint["key"], self._life.now()
+        key, now = checkpoint["key"], self._life.steady()
         before = self._sent.get(key)
         is_same = before is not None and before.latest_message_id == latest
         if before is not None and is_same:

@@ -101,7 +101,7 @@ export class Background {
   #claims = new Claims({
     database: this.#database,
     connection: this.#connection,
-    now: CLOCK.now,
+    now: CLOCK.steady,
     settings: () => this.#stored.settings,
     reoffered: (account, conversation) => {
       this.#uplink.wake();
