@@ -199,16 +199,13 @@ async def _come_to_rest(extensions: Sequence[LiveExtension], seconds: float) -> 
 
 
 def _judged(extensions: Sequence[LiveExtension], dump: StoreDump) -> list[str]:
-    stored, anchors = _by_account(dump, "message"), _by_account(dump, "anchor")
+    kinds = ("message", "anchor", "contactProfile")
+    rows = {kind: _by_account(dump, kind) for kind in kinds}
     faults: list[str] = []
     for extension in extensions:
         account = extension.truth.account
-        faults += faults_of(
-            extension.truth,
-            extension.disk,
-            stored.get(account, []),
-            anchors.get(account, []),
-        )
+        own = {kind: of_all.get(account, []) for kind, of_all in rows.items()}
+        faults += faults_of(extension.truth, extension.disk, own)
     return faults
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from extension_harness.model.disk import Disk
 from extension_harness.model.truth import Truth
-from storage_schema.onetalk.names import CANDIDATES, CHECKPOINTS, MESSAGES
+from storage_schema.onetalk.names import CANDIDATES, CHECKPOINTS, MESSAGES, PROFILES
 
 Row = Mapping[str, Any]
 _SAME = ("senderId", "direction", "sentAtMs", "kind", "text")
@@ -23,18 +23,21 @@ def is_at_rest(truth: Truth, disk: Disk) -> bool:
     }
     if expected != confirmed:
         return False
+    if any("pending" in each for each in disk.records(PROFILES)):
+        return False
     checkpoints = disk.records(CHECKPOINTS)
     ended = all(map(_has_ended, checkpoints))
     return ended and len(checkpoints) == len(truth.conversations)
 
 
 def faults_of(
-    truth: Truth, disk: Disk, stored: list[Row], anchors: list[Row]
+    truth: Truth, disk: Disk, bright: Mapping[str, Sequence[Row]]
 ) -> Iterator[str]:
     """What is lost, doubled, different, early or left over, each in words.
 
-    `stored` and `anchors` are Bright's rows of this account.
+    `bright` are Bright's rows of this account, by their type.
     """
+    stored = bright.get("message", ())
     by_name = {_name(row): row for row in stored}
     if len(by_name) != len(stored):
         yield f"{truth.account}: {len(stored) - len(by_name)} messages stored twice"
@@ -48,7 +51,8 @@ def faults_of(
         if any(row[field] != expected[name][field] for field in _SAME):
             yield f"{truth.account}: stored with other content: {name}"
     yield from _ledger_faults(truth.account, disk, by_name)
-    yield from _anchor_faults(truth.account, disk, anchors)
+    yield from _anchor_faults(truth.account, disk, bright.get("anchor", ()))
+    yield from _profile_faults(truth, bright.get("contactProfile", ()))
 
 
 def _ledger_faults(
@@ -68,7 +72,15 @@ def _ledger_faults(
             yield f"{account}: confirmed under another sequence than stored: {name}"
 
 
-def _anchor_faults(account: str, disk: Disk, anchors: list[Row]) -> Iterator[str]:
+def _profile_faults(truth: Truth, profiles: Sequence[Row]) -> Iterator[str]:
+    """Every contact that the list showed is at Bright, as it showed him (OT-81)."""
+    names = {each["conversationId"]: each["profile"].get("name") for each in profiles}
+    for conversation in truth.conversations.values():
+        if names.get(conversation.name) != conversation.title:
+            yield f"{truth.account}: another profile of {conversation.name}, or none"
+
+
+def _anchor_faults(account: str, disk: Disk, anchors: Sequence[Row]) -> Iterator[str]:
     proven = {each["conversationId"]: each["latestMessageId"] for each in anchors}
     for checkpoint in disk.records(CHECKPOINTS):
         name = checkpoint["conversationId"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 from extension_harness.model.disk import Disk
@@ -12,7 +15,7 @@ from extension_harness.server import BrightServer
 
 
 def test_ledgers_equal_the_store_after_kills(tmp_path: Path) -> None:
-    """OT-18, OT-30, OT-50, OT-70: no loss, no double, no early confirmation."""
+    """OT-18, OT-30, OT-50, OT-70, OT-81: no loss, no double, no early confirmation."""
     plan = Plan(
         extensions=10,
         seconds=4,
@@ -30,9 +33,27 @@ def test_ledgers_equal_the_store_after_kills(tmp_path: Path) -> None:
     assert report.messages > 200
 
 
+def test_the_command_ends_with_its_verdict() -> None:
+    """The last line is one JSON object; the status is 0 where all agree."""
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "extension_harness.model.load"),
+            *("--extensions", "2", "--seconds", "1", "--server-kills", "0"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    told = json.loads(run.stdout.splitlines()[-1])
+    assert run.returncode == 0, told
+    assert told["holds"] is True
+    assert told["extensions"] == 2
+
+
 def test_the_verdict_finds_what_is_lost() -> None:
     """A message that is in the truth alone is a fault, and no rest."""
     truth, disk = Truth("seller"), Disk()
     truth.add("c1", 1)
     assert not is_at_rest(truth, disk)
-    assert any("lost" in fault for fault in faults_of(truth, disk, [], []))
+    assert any("lost" in fault for fault in faults_of(truth, disk, {}))
