@@ -122,7 +122,10 @@ export class Background {
         if (page.channelAccountId === account) this.#sync.relist(page);
       }
     },
-    changed: () => this.#showBadge(),
+    changed: () => {
+      this.#showBadge();
+      this.#guard(this.#presence.settle());
+    },
   });
   #pages = new Pages({
     browser,
