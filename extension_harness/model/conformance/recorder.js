@@ -221,7 +221,7 @@ Background.prototype.message = function (told, sender) {
   input({ kind: "message", reply, tab: sender.tabId, told });
   const answer = message.call(this, told, sender);
   answer?.then(
-    (value) => note({ kind: "reply", reply, value }),
+    (value) => note({ kind: "reply", reply, value: value ?? {} }),
     () => {},
   );
   return answer;
