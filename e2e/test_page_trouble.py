@@ -208,6 +208,9 @@ def test_p6_rows_of_the_conversation_before_stay_out_of_the_new_one(
     scene: Scene,
 ) -> None:
     """P6, OT-02: the header changes first; every row counts by the id that it names."""
+    scene.tab.wait_for(
+        "document.querySelectorAll('.contact-item-container').length > 2"
+    )
     scene.rig.page.switches.set(delay_ms=700)
     for _ in range(2):
         for number in (0, 1, 2):

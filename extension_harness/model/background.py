@@ -129,6 +129,8 @@ class Background:
                     event.reply,
                     lambda: self.page_messages.told(event, self._life.now()),
                 )
+            case events.PageGone():
+                self._answer(event.reply, lambda: self._gone(event))
             case events.PageTroubles():
                 self._answer(event.reply, lambda: self._troubles(event))
             case events.RebuildAsked(reply, account, conversation):
@@ -197,6 +199,11 @@ class Background:
         yield from self._remember({"stop": None})
         self.connection.reconfigure(None)
         yield from self.presence.settle()
+        return {}
+
+    def _gone(self, told: events.PageGone) -> Behaviour[Json]:
+        yield from ()  # it waits for nothing
+        self.pages.gone(told.tab_id, told.page_id)
         return {}
 
     def _troubles(self, told: events.PageTroubles) -> Behaviour[Json]:

@@ -55,6 +55,15 @@ class PageTold:
 
 
 @dataclass(frozen=True)
+class PageGone:
+    """A page says goodbye; answered, with nothing."""
+
+    reply: int
+    tab_id: int
+    page_id: str
+
+
+@dataclass(frozen=True)
 class PageTroubles:
     """A page says all that is wrong with it; answered `{"known": True}`.
 
@@ -128,6 +137,7 @@ Event: TypeAlias = (
     | PageObserved
     | PageTold
     | PageTroubles
+    | PageGone
     | SocketOpened
     | FrameReceived
     | SocketClosing

@@ -72,6 +72,14 @@ class Pages:
         del self._pages[tab_id]
         self._health.closed(tab_id, _patient(before))
 
+    def gone(self, tab_id: int, page_id: str) -> None:
+        """A page said goodbye; the next look finds those that could not."""
+        known = self._pages.get(tab_id)
+        if known is not None and known.page_id != page_id:
+            return  # another took its place
+        self._pages.pop(tab_id, None)
+        self._health.closed(tab_id, _patient(known))
+
     def look(self, timeout_ms: float) -> Behaviour[None]:
         """Asks every OneTalk tab what it is, and forgets the ones that are gone."""
         tabs = yield Local("tabs.query", lambda disk: list(disk.tabs))

@@ -94,6 +94,19 @@ export class Pages {
   }
 
   /**
+   * A page said goodbye. Not each one can: the next look finds those that could not.
+   *
+   * @param {number} tabId
+   * @param {string} pageId
+   */
+  gone(tabId, pageId) {
+    const known = this.#pages.get(tabId);
+    if (known !== undefined && known.pageId !== pageId) return; // another took its place
+    this.#pages.delete(tabId);
+    this.#health.closed(tabId, known);
+  }
+
+  /**
    * Asks every OneTalk tab what it is, and forgets the ones that are gone.
    *
    * @param {number} timeoutMs

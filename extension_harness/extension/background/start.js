@@ -286,6 +286,9 @@ export class Background {
     if (message?.type === "page.troubles") {
       return once(async () => this.#pageMessages.troubles(tabId, message));
     }
+    if (message?.type === "page.gone") {
+      return once(async () => this.#pages.gone(tabId, String(message.pageId)));
+    }
     if (message?.type === "page.told") {
       return once(() => this.#pageMessages.told(message));
     }

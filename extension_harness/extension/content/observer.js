@@ -271,6 +271,11 @@
     return true; // the answer comes later
   });
 
+  // Closed, left, or put into the browser's page cache: best effort, and told by no other.
+  window.addEventListener("pagehide", () => {
+    if (isAttached()) tellWorker("page.gone", "").catch(() => {});
+  });
+
   window.addEventListener("pageshow", (event) => {
     if (!event.persisted || hello === null) return;
     helloTold = false; // back from the browser's page cache

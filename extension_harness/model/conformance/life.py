@@ -227,6 +227,8 @@ class ReplayedLife:
                 self._wake(events.PageObserved(reply, tab, page, said))
             case {"type": "page.told", "body": body}:
                 self._wake(events.PageTold(reply, json.loads(body)))
+            case {"type": "page.gone", "pageId": page}:
+                self._wake(events.PageGone(reply, came["tab"], page))
             case {"type": "page.troubles", "pageId": page, "body": body}:
                 tab, said = came["tab"], json.loads(body)
                 self._wake(events.PageTroubles(reply, tab, page, said))
