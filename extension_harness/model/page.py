@@ -11,21 +11,21 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from extension_harness.model.apart import Apart, retry_ms
 from extension_harness.model.events import PageHello, PageObserved
 from extension_harness.model.steps import Json
 from extension_harness.model.truth import Truth
 
 MAX_QUEUED = 2_000
-_RETRY_BASE_MS = 200
-_RETRY_CAP_MS = 5_000
 
 
 class ModelPage:
     """One page in one tab; a reload is another object with another `page_id`.
 
     `random` decides only what a real page decides by chance: the order of its rows
-    while `is_disordered`, and the wait before it tells something again. `answers`
-    False: it hears nothing (a zombie). `list_size`: how much of its list it has yet.
+    while `is_disordered`, and the wait before it tells something again. `list_size`:
+    how much of its list it has yet, None for all. `apart`: what it tells of cards and
+    facts.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class ModelPage:
         self.is_disordered = False
         self.list_size: int | None = None
         self.route = "message"
+        self.apart = Apart(truth.account, random)
         self._random = random
         self._queue: deque[Json] = deque()
         self._lost: dict[str, list[str | None]] = {}
@@ -108,10 +109,7 @@ class ModelPage:
         self._failures = 0 if is_taken else self._failures + 1
         if is_taken:
             return 0.0
-        doubled = _RETRY_BASE_MS * 2.0 ** min(self._failures, 10)
-        bound = min(_RETRY_CAP_MS, doubled)
-        half = bound / 2
-        return half + self._random.random() * half
+        return retry_ms(self._failures, self._random)
 
     def answer(self, kind: str, body: Mapping[str, Any]) -> Json:
         """The answer to a `PageRequest` of the worker's."""

@@ -10,6 +10,7 @@ from random import Random
 
 from extension_harness.model import effects as out
 from extension_harness.model import events
+from extension_harness.model.apart import Apart
 from extension_harness.model.disk import Disk
 from extension_harness.model.load.link import Link
 from extension_harness.model.page import ModelPage
@@ -68,7 +69,7 @@ class LiveExtension:
         self._link: Link | None = None
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._handles: set[asyncio.TimerHandle] = set()
-        self._tellers: dict[int, ModelPage] = {}
+        self._tellers: dict[int, ModelPage | Apart] = {}
         self._is_stepping = False
         self._replies = 0
 
@@ -88,6 +89,11 @@ class LiveExtension:
     def show(self, row: Json) -> None:
         """The page shows a message live."""
         self.page.saw(row)
+        self._converse()
+
+    def tell(self, ledger: str, entry: Json) -> None:
+        """The page shows a card, or what it knows of a buyer."""
+        self.page.apart.tell(ledger, [entry])
         self._converse()
 
     def kill(self) -> None:
@@ -126,6 +132,7 @@ class LiveExtension:
             self._link = None
         self._tellers.clear()
         self.page.replied(None)
+        self.page.apart.replied(None)
 
     def _ring(self) -> None:
         """The alarm, as long as it is set."""
@@ -146,6 +153,11 @@ class LiveExtension:
         if message is not None:
             self._tellers[self._replies] = self.page
             self._do(self._worker.wake(message))
+        self._replies += 1
+        told = self.page.apart.next_message(self._replies)
+        if told is not None:
+            self._tellers[self._replies] = self.page.apart
+            self._do(self._worker.wake(told))
 
     def _later(self, seconds: float, call: Callable[[], None]) -> None:
         """Something of this life, or of the rest after it."""

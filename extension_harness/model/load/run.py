@@ -53,6 +53,8 @@ class Report:
 
     extensions: int
     messages: int
+    cards: int
+    facts: int
     kills: int
     server_kills: int
     seconds: float
@@ -68,6 +70,8 @@ class Report:
         return {
             "extensions": self.extensions,
             "messages": self.messages,
+            "cards": self.cards,
+            "facts": self.facts,
             "kills": self.kills,
             "serverKills": self.server_kills,
             "seconds": round(self.seconds, 1),
@@ -105,6 +109,8 @@ def run(server: BrightServer, plan: Plan) -> Report:
     return Report(
         extensions=len(extensions),
         messages=sum(1 for each in extensions for _ in each.truth.messages()),
+        cards=len(dump.of("renderedCard")),
+        facts=len(dump.of("buyerFacts")),
         kills=sum(each.kills for each in extensions),
         server_kills=plan.server_kills,
         seconds=time.monotonic() - begun,
@@ -156,7 +162,10 @@ async def _trouble(extension: LiveExtension, plan: Plan, random: Random) -> None
     """Messages, kills and reloads of one extension, until it is cancelled."""
     while True:
         await asyncio.sleep(random.expovariate(1 / plan.message_seconds))
-        extension.show({**_message(extension, random), "surface": "emitter"})
+        row = _message(extension, random)
+        extension.show({**row, "surface": "emitter"})
+        if random.random() < 0.3:
+            extension.tell(*_card_or_facts(row, random))
         if random.random() < plan.message_seconds / plan.kill_seconds:
             extension.kill()
         if random.random() < 0.05:
@@ -172,6 +181,21 @@ def _message(extension: LiveExtension, random: Random) -> Json:
     latest = truth.conversation(f"c{number}").latest_at_ms or 0
     sent_at_ms = max(latest, time.time_ns() // 1_000_000)
     return truth.add(f"c{number}", sent_at_ms, inbound=random.random() < 0.7)
+
+
+def _card_or_facts(row: Json, random: Random) -> tuple[str, Json]:
+    """What a page shows beside its messages: a ledger, and an entry of it."""
+    named = {"conversationId": row["conversationId"]}
+    if random.random() < 0.5:
+        return "facts", {**named, "facts": {"orderCount": random.randrange(1_000)}}
+    card = {
+        **named,
+        "messageId": row["messageId"],
+        "sentAtMs": row["sentAtMs"],
+        "cardKind": "order_card",
+        "content": {"title": f"Order of {row['text']}", "lines": ["100 pieces"]},
+    }
+    return "cards", card
 
 
 async def _server_trouble(server: BrightServer, plan: Plan) -> None:
@@ -190,7 +214,9 @@ async def _come_to_rest(extensions: Sequence[LiveExtension], seconds: float) -> 
                 restless = [
                     each
                     for each in restless
-                    if each.page.has_to_tell or not is_at_rest(each.truth, each.disk)
+                    if each.page.has_to_tell
+                    or each.page.apart.has_to_tell
+                    or not is_at_rest(each.truth, each.disk)
                 ]
     if restless:
         names = ", ".join(each.truth.account for each in restless[:5])
@@ -199,7 +225,7 @@ async def _come_to_rest(extensions: Sequence[LiveExtension], seconds: float) -> 
 
 
 def _judged(extensions: Sequence[LiveExtension], dump: StoreDump) -> list[str]:
-    kinds = ("message", "anchor", "contactProfile")
+    kinds = ("message", "anchor", "contactProfile", "renderedCard", "buyerFacts")
     rows = {kind: _by_account(dump, kind) for kind in kinds}
     faults: list[str] = []
     for extension in extensions:

@@ -7,7 +7,14 @@ from typing import Any
 
 from extension_harness.model.disk import Disk
 from extension_harness.model.truth import Truth
-from storage_schema.onetalk.names import CANDIDATES, CHECKPOINTS, MESSAGES, PROFILES
+from storage_schema.onetalk.names import (
+    BUYER_FACTS,
+    CANDIDATES,
+    CARDS,
+    CHECKPOINTS,
+    MESSAGES,
+    PROFILES,
+)
 
 Row = Mapping[str, Any]
 _SAME = ("senderId", "direction", "sentAtMs", "kind", "text")
@@ -24,6 +31,13 @@ def is_at_rest(truth: Truth, disk: Disk) -> bool:
     if expected != confirmed:
         return False
     if any("pending" in each for each in disk.records(PROFILES)):
+        return False
+    if any(each["status"] == "pending_ack" for each in disk.records(CARDS)):
+        return False
+    if any(
+        each["uploadedFingerprint"] != each["fingerprint"]
+        for each in disk.records(BUYER_FACTS)
+    ):
         return False
     checkpoints = disk.records(CHECKPOINTS)
     ended = all(map(_has_ended, checkpoints))
@@ -52,6 +66,7 @@ def faults_of(
             yield f"{truth.account}: stored with other content: {name}"
     yield from _ledger_faults(truth.account, disk, by_name)
     yield from _anchor_faults(truth.account, disk, bright.get("anchor", ()))
+    yield from _apart_faults(truth.account, disk, bright)
     yield from _profile_faults(truth, bright.get("contactProfile", ()))
 
 
@@ -70,6 +85,24 @@ def _ledger_faults(
             yield f"{account}: confirmed and not stored: {name}"
         elif candidate.get("sequence") not in (None, stored[name]["sequence"]):
             yield f"{account}: confirmed under another sequence than stored: {name}"
+
+
+def _apart_faults(
+    account: str, disk: Disk, bright: Mapping[str, Sequence[Row]]
+) -> Iterator[str]:
+    """Every card and every fact that the page told is at Bright (OT-90)."""
+    cards = {
+        (*_name(each), each["cardKind"]): each["content"]
+        for each in bright.get("renderedCard", ())
+    }
+    for card in disk.records(CARDS):
+        name = (*_name(card), card["cardKind"])
+        if cards.get(name) != card["content"]:
+            yield f"{account}: another card than {name}, or none"
+    facts = {e["conversationId"]: e["facts"] for e in bright.get("buyerFacts", ())}
+    for told in disk.records(BUYER_FACTS):
+        if facts.get(told["conversationId"]) != told["facts"]:
+            yield f"{account}: other facts of {told['conversationId']}, or none"
 
 
 def _profile_faults(truth: Truth, profiles: Sequence[Row]) -> Iterator[str]:

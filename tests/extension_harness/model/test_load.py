@@ -15,7 +15,7 @@ from extension_harness.server import BrightServer
 
 
 def test_ledgers_equal_the_store_after_kills(tmp_path: Path) -> None:
-    """OT-18, OT-30, OT-50, OT-70, OT-81: no loss, no double, no early confirmation."""
+    """OT-18, OT-30, OT-50, OT-70, OT-81, OT-90: no loss, no double, nothing early."""
     plan = Plan(
         extensions=10,
         seconds=4,
@@ -31,6 +31,8 @@ def test_ledgers_equal_the_store_after_kills(tmp_path: Path) -> None:
     assert report.holds, report.faults
     assert report.kills > 10, "hardly any worker was killed"
     assert report.messages > 200
+    assert report.cards > 0
+    assert report.facts > 0
 
 
 def test_the_command_ends_with_its_verdict() -> None:
