@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from extension_harness.simulation.bright_ledgers import BrightLedgers
 from extension_harness.simulation.server.disk import ServerDisk
 from extension_harness.simulation.truth import Row, Scope, Truth
 from extension_harness.simulation.violation import broken
@@ -26,7 +27,7 @@ FROM contact_profile AS p JOIN conversation AS c USING (conversation)
 """
 _FILLED = " UNION ALL ".join(
     f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})"  # noqa: S608 - constants
-    for table in ("rendered_card", "card_conflict", "buyer_facts", "conflict")
+    for table in ("card_conflict", "conflict")
 )
 """Names those of the tables that nothing in a history may fill, and something has."""
 
@@ -48,6 +49,7 @@ class BrightWitness:
         """Of each contact when it was observed, and the fingerprint."""
         self.ever_profiled: dict[Place, int] = {}
         """Of each contact the newest observation that any store has had."""
+        self.ledgers = BrightLedgers(truth, disk)
         self._position = 0
         self._proven: set[Scope] = set()
         """What the present store has anchored, or once had."""
@@ -60,6 +62,7 @@ class BrightWitness:
         self._position = 0
         self._read_messages()
         self._read_profiles()
+        self.ledgers.restored()
         self.anchors = {(a, c): m for a, c, m in self._rows(_ANCHORS)}
         self._proven = {(a, c, m) for (a, c), m in self.anchors.items()}
 
@@ -68,6 +71,7 @@ class BrightWitness:
         self._read_messages()
         self._read_anchors()
         self._read_profiles()
+        self.ledgers.read()
         for (table,) in self._rows(_FILLED):
             broken("no_double", f"Bright has something in {table} that no page said")
 
@@ -150,6 +154,8 @@ class BrightWitness:
             self._judge_snapshot(accounts, frame)
         elif kind == "contact.profile.ack":
             self._judge_profile_ack(frame)
+        elif kind in {"card.rendered.ack", "buyer.facts.ack"}:
+            self.ledgers.acknowledges(frame)
         elif kind == "welcome" and not set(frame["accounts"]) <= set(accounts):
             broken("scope", f"a binding of {accounts} was welcomed for more")
 

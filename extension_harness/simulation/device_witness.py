@@ -23,7 +23,8 @@ CHECKPOINTS: Final = "onetalk_checkpoints"
 ANOMALIES: Final = "onetalk_anomalies"
 PROFILES: Final = "onetalk_contact_profiles"
 BOOTSTRAPS: Final = "onetalk_conversation_bootstraps"
-_UNUSED: Final = ("onetalk_rendered_card_ledger", "onetalk_buyer_facts")
+CARDS: Final = "onetalk_rendered_card_ledger"
+FACTS: Final = "onetalk_buyer_facts"
 
 _STEPS: Final[Mapping[str | None, frozenset[str]]] = {
     None: frozenset({"awaiting_anchor", "pending_ack"}),
@@ -43,6 +44,7 @@ class DeviceWitness:
         self._device = device
         self._truth = truth
         self._bright = bright
+        self._ledgers = bright.ledgers
         self._before: dict[str, _Records] = {name: {} for name in ALL_STORES}
         self._steps = 0
         self._looked_at = 0
@@ -69,6 +71,8 @@ class DeviceWitness:
             (ANOMALIES, self._anomaly),
             (PROFILES, self._profile),
             (BOOTSTRAPS, self._bootstrap),
+            (CARDS, self._card),
+            (FACTS, self._facts),
         ):
             now, before = stores.get(store, {}), self._before[store]
             if now is before:
@@ -78,15 +82,14 @@ class DeviceWitness:
                 for key, each in now.items()
                 if before.get(key) is not each
             ]
-            if len(now) < len(before) + sum(1 for _, old in changed if old is None):
+            fewest = len(before) + sum(1 for _, old in changed if old is None)
+            # Facts that Bright refuses, as of the future, are dropped whole.
+            if len(now) < fewest and (store, name) != (FACTS, "dropBuyerFacts"):
                 broken("no_loss", f"records went out of {store}")
-            if changed:
+            if changed or len(now) < len(before):
                 self._before[store] = dict(now)
                 for record, old in changed:
                     check(record, old)
-        for store in _UNUSED:
-            if stores.get(store):
-                broken("no_double", f"something is in {store}, and no page fills it")
 
     def stores(self) -> dict[str, _Records]:
         """Return what is stored now, as it is kept."""
@@ -183,6 +186,25 @@ class DeviceWitness:
                 f"a profile of {place} is taken for uploaded, Bright never had it",
             )
 
+    def _card(self, record: Row, old: Row | None) -> None:
+        self._own(record, CARDS)
+        before, status = (old or {}).get("status"), record["status"]
+        if status not in {before, "pending_ack", "confirmed"}:
+            broken("candidate_states", f"a card: {before} to {status} (OT-90)")
+        if status == "confirmed" and _scope(record) not in self._ledgers.ever_cards:
+            broken("no_early_confirmation", f"a card of {_scope(record)}, never stored")
+
+    def _facts(self, record: Row, old: Row | None) -> None:
+        self._own(record, FACTS)
+        if old is None or old["uploadedFingerprint"] == record["uploadedFingerprint"]:
+            return
+        where = (record["channelAccountId"], record["conversationId"])
+        at_ms = record["observedAtMs"]
+        is_confirmed = record["uploadedFingerprint"] == record["fingerprint"]
+        is_same = old["observedAtMs"] == at_ms
+        if is_confirmed and is_same and self._ledgers.ever_facts.get(where, 0) < at_ms:
+            broken("no_early_confirmation", f"facts of {where}, never stored")
+
     def _bootstrap(self, record: Row, _old: Row | None) -> None:
         self._own(record, BOOTSTRAPS)
 
@@ -196,6 +218,12 @@ class DeviceWitness:
     def told(self, body: Row) -> None:
         """A page was told that this is stored: it is (OT-30, OT-32)."""
         account = body["channelAccountId"]
+        if "ledger" in body:
+            store = CARDS if body["ledger"] == "cards" else FACTS
+            places = {each["conversationId"] for each in self.records(store)}
+            if body["entries"][0]["conversationId"] not in places:
+                broken("no_loss", f"{store} lacks what was said to be stored")
+            return
         facts = {_scope(each) for each in self.records(MESSAGES)}
         odd = {each["messageId"] for each in self.records(ANOMALIES)}
         for row in body["rows"]:

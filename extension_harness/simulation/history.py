@@ -131,6 +131,7 @@ class _History:
         """Heal, and do what is possible in turn, until all is as it has to be."""
         world.faults.heal()
         until_ms = world.steady.now_ms + _PATIENCE_MS
+        renewed_at_ms = world.steady.now_ms + _PATIENCE_MS // 2
         turn = 0
         for _ in range(_MOST_STEPS_AT_REST):
             possible = world.choices()
@@ -140,6 +141,10 @@ class _History:
                 continue
             if not any(faults_at_rest(world)):
                 return
+            if world.steady.now_ms > renewed_at_ms:
+                # Facts of a conversation that had no checkpoint wait for a connection.
+                world.renew_connections()
+                renewed_at_ms = until_ms
             if world.steady.now_ms > until_ms or not self._do(world, ("tick",)):
                 return
 
@@ -221,8 +226,9 @@ class _Chooser:
         chance = self._rng.random()
         if chance < 0.12:
             return ("spoil", a, c)
-        if chance < 0.3:
-            return ("card", a, c)
+        for kind, below in (("card", 0.24), ("render", 0.32), ("facts", 0.4)):
+            if chance < below:
+                return (kind, a, c)
         return ("say", a, c, self._rng.choice((1, 1, 2, 3, 4)))
 
     def _arm(self, fault: Choice) -> None:

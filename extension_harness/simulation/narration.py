@@ -44,7 +44,8 @@ def _about(world: World, choice: Choice) -> Iterator[str]:
         if kind == "answer" and tab.asked:
             yield tab.asked[where[2] % len(tab.asked)].kind
         elif kind == "speak" and tab.is_greeted and tab.queue:
-            yield ", ".join(str(row["messageId"]) for row in tab.queue[0]["rows"])
+            rows = tab.queue[0].get("rows") or tab.queue[0]["entries"]
+            yield ", ".join(str(row.get("messageId")) for row in rows)
 
 
 def _frame(item: Item) -> str:

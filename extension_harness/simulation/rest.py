@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from extension_harness.simulation.device_witness import (
     CANDIDATES,
+    CARDS,
     CHECKPOINTS,
+    FACTS,
     MESSAGES,
     PROFILES,
 )
@@ -83,6 +85,8 @@ def _device_faults(world: World, device: Device) -> Iterator[Fault]:
                 yield "no_loss", f"device {device.number} never met {message.scope}"
     if world.sends_profiles and not world.faults.has_clock_jumped:
         yield from _profile_faults(world, device)
+        yield from _facts_faults(world, device)
+    yield from _card_faults(world, device)
 
 
 def _profile_faults(world: World, device: Device) -> Iterator[Fault]:
@@ -93,3 +97,25 @@ def _profile_faults(world: World, device: Device) -> Iterator[Fault]:
             yield "no_loss", f"a profile of {place} is still pending"
         elif place not in world.witness.bright.profiles:
             yield "no_loss", f"Bright has no profile of {place}"
+
+
+def _card_faults(world: World, device: Device) -> Iterator[Fault]:
+    for record in world.witness.of(device).records(CARDS):
+        scope = (
+            record["channelAccountId"],
+            record["conversationId"],
+            record["messageId"],
+        )
+        if record["status"] != "confirmed":
+            yield "no_loss", f"a card of {scope} stays {record['status']}"
+        elif scope not in world.witness.bright.ledgers.cards:
+            yield "no_loss", f"Bright does not have a card of {scope}"
+
+
+def _facts_faults(world: World, device: Device) -> Iterator[Fault]:
+    for record in world.witness.of(device).records(FACTS):
+        where = (record["channelAccountId"], record["conversationId"])
+        if record["uploadedFingerprint"] != record["fingerprint"]:
+            yield "no_loss", f"facts of {where} are still pending"
+        elif where not in world.witness.bright.ledgers.facts:
+            yield "no_loss", f"Bright has no facts of {where}"

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from extension_harness.model.events import PageHello, PageObserved
+from extension_harness.model.events import PageHello, PageObserved, PageTold
 from extension_harness.simulation.truth import Row
 
 _RETRY_BASE_MS = 200
@@ -58,7 +58,13 @@ class Tab:
             }
         )
 
-    def speak(self, reply: int) -> PageHello | PageObserved:
+    def tell(self, ledger: str, entry: Row) -> None:
+        """See what is no message: a card as it is drawn, or facts of a buyer."""
+        self.queue.append(
+            {"channelAccountId": self.account, "ledger": ledger, "entries": [entry]}
+        )
+
+    def speak(self, reply: int) -> PageHello | PageObserved | PageTold:
         """Say the next thing to the worker."""
         self.waits_for = reply
         if not self.is_greeted:
@@ -66,6 +72,8 @@ class Tab:
             body = {"channelAccountId": self.account, "route": "#/", "lost": []}
             return PageHello(reply, self.tab_id, self.page_id, body)
         self.sending = "observed"
+        if "ledger" in self.queue[0]:
+            return PageTold(reply, self.queue[0])
         return PageObserved(reply, self.tab_id, self.page_id, self.queue[0])
 
     def answered(self, answer: Row, now_ms: int) -> Row | None:

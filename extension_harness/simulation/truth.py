@@ -52,6 +52,16 @@ class Message:
         }
 
 
+def card_title(message_id: str) -> str:
+    """Return what the card of a message says."""
+    return f"card of {message_id}"
+
+
+def facts_country(version: int) -> str:
+    """Return what the facts of a version say."""
+    return f"country {version}"
+
+
 @dataclass(slots=True)
 class Conversation:
     """One conversation: its messages in order, and its contact's card."""
@@ -60,6 +70,7 @@ class Conversation:
     name: str
     messages: list[Message] = field(default_factory=list)
     profile_version: int = 1
+    facts_version: int = 0
     broken_rows: list[Row] = field(default_factory=list)
 
     def contact(self) -> Row:
@@ -68,6 +79,24 @@ class Conversation:
             "aliId": f"ali-{self.name}",
             "profile": {"name": f"{self.name} v{self.profile_version}"},
         }
+
+    def rendered(self) -> Row | None:
+        """Return the newest message's card as a page draws it; None without one."""
+        if not self.messages:
+            return None
+        message = self.messages[-1]
+        return {
+            "conversationId": self.name,
+            "messageId": message.message_id,
+            "sentAtMs": message.sent_at_ms,
+            "cardKind": "inquiry",
+            "content": {"title": card_title(message.message_id)},
+        }
+
+    def known_facts(self) -> Row:
+        """Return what the page knows of the buyer now."""
+        facts = {"country": facts_country(self.facts_version)}
+        return {"conversationId": self.name, "facts": facts}
 
     def listed(self) -> Row:
         """Return the conversation's row in the page's list."""

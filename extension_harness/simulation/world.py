@@ -20,7 +20,7 @@ from extension_harness.simulation.scenario import Scenario
 from extension_harness.simulation.server.disk import ServerDisk
 from extension_harness.simulation.server.machine import Server
 from extension_harness.simulation.tab import Asked, Tab
-from extension_harness.simulation.truth import Row, Truth
+from extension_harness.simulation.truth import Conversation, Row, Truth
 from extension_harness.simulation.witness import Witness
 
 Choice: TypeAlias = tuple[Any, ...]
@@ -260,9 +260,23 @@ class World:
 
     def _do_card(self, account: int, conversation: int) -> bool:
         """A contact changes its card."""
-        name = self.accounts[account % len(self.accounts)]
-        place = f"c{conversation % self.scenario.conversations}"
-        self.truth.conversations[name, place].profile_version += 1
+        self._place(account, conversation).profile_version += 1
+        return True
+
+    def _do_render(self, account: int, conversation: int) -> bool:
+        """A page draws the card of a conversation's newest message."""
+        place = self._place(account, conversation)
+        card = place.rendered()
+        if card is None:
+            return False
+        self._tell(place.account, "cards", card)
+        return True
+
+    def _do_facts(self, account: int, conversation: int) -> bool:
+        """A page learns something new of a buyer."""
+        place = self._place(account, conversation)
+        place.facts_version += 1
+        self._tell(place.account, "facts", place.known_facts())
         return True
 
     def _do_tick(self) -> bool:
@@ -309,6 +323,12 @@ class World:
         token = self.server.bind(self.made_bindings, device.accounts)
         device.configure(token)
 
+    def renew_connections(self) -> None:
+        """Cut every connection once, as a night does."""
+        for link in self.links:
+            if link.is_accepted:
+                link.cut()
+
     def committed(self) -> None:
         """A transaction of Bright's is over."""
         self.witness.committed()
@@ -344,6 +364,17 @@ class World:
             for tab in device.tabs:
                 if tab.account == account:
                     tab.see(self._shown(list(rows)), conversation)
+
+    def _tell(self, account: str, ledger: str, entry: Row) -> None:
+        for device in self.devices:
+            for tab in device.tabs:
+                if tab.account == account:
+                    tab.tell(ledger, entry)
+
+    def _place(self, account: int, conversation: int) -> Conversation:
+        name = self.accounts[account % len(self.accounts)]
+        place = f"c{conversation % self.scenario.conversations}"
+        return self.truth.conversations[name, place]
 
     def _tab(self, number: int, k: int) -> Tab | None:
         tabs = self.devices[number].tabs
