@@ -103,6 +103,51 @@ test("OT-50: the anchor that matches the claim completes the conversation", asyn
   assert.deepEqual(told, ["completed"]);
 });
 
+test("OT-50: a claim that was sent is no proof, and an anchor of nothing claimed is none", async () => {
+  confirmedUpTo("10");
+  await claims.anchored([anchor("10")]);
+  assert.equal(checkpoint().phase, "uploading");
+
+  await claims.consider(ACCOUNT, CONVERSATION);
+  const { anchorMessageId, completionSent, phase } = checkpoint();
+  assert.deepEqual(
+    [phase, completionSent, anchorMessageId],
+    ["uploading", true, null],
+  );
+});
+
+test("OT-50: an anchor of an older message completes nothing", async () => {
+  keep("9", "confirmed");
+  confirmedUpTo("10");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  await claims.anchored([anchor("9")]);
+
+  assert.equal(checkpoint().phase, "uploading");
+  assert.deepEqual(told, []);
+});
+
+test("OT-43: nothing is claimed before the end, or while anything waits or may be missing", async () => {
+  for (const changes of [
+    { historyComplete: false },
+    { isBehind: true },
+    { anchorState: "not_found" },
+    { phase: "completed" },
+  ]) {
+    confirmedUpTo("10", changes);
+    await claims.consider(ACCOUNT, CONVERSATION);
+    assert.deepEqual(sent, [], JSON.stringify(changes));
+  }
+  for (const status of ["pending_ack", "awaiting_anchor"]) {
+    confirmedUpTo("10");
+    keep("11", status);
+    await claims.consider(ACCOUNT, CONVERSATION);
+    assert.deepEqual(sent, [], status);
+  }
+  keep("11", "rejected");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  assert.equal(sent.length, 1);
+});
+
 test("a claim that another device's newer anchor answers has the history walked again", async () => {
   confirmedUpTo("10");
   await claims.consider(ACCOUNT, CONVERSATION);

@@ -7,6 +7,7 @@ import { PageError } from "../../extension_harness/extension/shared/errors.js";
 import { settingsFrom } from "../../extension_harness/extension/shared/settings.js";
 import { ManualClock } from "./support/manual-clock.mjs";
 import { MemoryStore } from "./support/memory-store.mjs";
+import { until } from "./support/until.mjs";
 
 const ACCOUNT = "2500000000001";
 const CHAT = "2500000000001-3500000000002#11011@icbu";
@@ -90,10 +91,11 @@ const send = (changes) =>
 async function settled(taken) {
   let isOver = false;
   void taken.finally(() => (isOver = true));
-  for (let n = 0; n < 200 && !isOver; n += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    clock.pass(100);
-  }
+  await until(
+    () => isOver,
+    "a command comes to an end",
+    () => clock.pass(100),
+  );
   await taken;
   return results.at(-1);
 }

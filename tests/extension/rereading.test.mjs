@@ -15,6 +15,7 @@ import {
 import { MESSAGES } from "../../extension_harness/extension/store/steps.js";
 import { ManualClock } from "./support/manual-clock.mjs";
 import { MemoryStore } from "./support/memory-store.mjs";
+import { until } from "./support/until.mjs";
 
 const ACCOUNT = "2500000000001";
 const CHAT = "2500000000001-3500000000002#11011@icbu";
@@ -84,11 +85,11 @@ async function answer(hasMore = true) {
 }
 
 async function question() {
-  for (let n = 0; n < 500 && asked.length === 0; n += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    clock.pass(10);
-  }
-  assert.notEqual(asked.length, 0, "the page is asked");
+  await until(
+    () => asked.length > 0,
+    "the page is asked",
+    () => clock.pass(10),
+  );
   return asked[0];
 }
 

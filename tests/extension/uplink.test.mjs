@@ -13,6 +13,7 @@ import {
 } from "../../extension_harness/extension/store/steps.js";
 import { ManualClock } from "./support/manual-clock.mjs";
 import { MemoryStore } from "./support/memory-store.mjs";
+import { until } from "./support/until.mjs";
 
 const LIMITS = {
   maxFrameBytes: 100_000,
@@ -20,11 +21,13 @@ const LIMITS = {
   maxInFlightBatches: 1,
 };
 
+let clock;
 let database;
 let sent;
 let uplink;
 
 beforeEach(() => {
+  clock = new ManualClock();
   database = new MemoryStore();
   sent = [];
   let requests = 0;
@@ -36,7 +39,7 @@ beforeEach(() => {
       nextRequestId: () => `r-${(requests += 1)}`,
       send: (frame) => sent.push(JSON.parse(frame)),
     },
-    clock: new ManualClock(),
+    clock,
     random: () => 0.5,
     settings: () => settingsFrom({}),
     applied: () => {},
@@ -63,13 +66,6 @@ function pending(account, conversation, id, hasMessage = true) {
   });
 }
 
-async function until(holds) {
-  for (let turn = 0; turn < 1_000 && !holds(); turn += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  assert.ok(holds());
-}
-
 function acknowledge(batch) {
   const { requestId, channelAccountId, conversationId, messages } = batch;
   const results = messages.map((each) => ({ ...each, status: "confirmed" }));
@@ -85,9 +81,9 @@ test("the backlog of one account does not keep another's waiting", async () => {
   for (let id = 1; id <= 9; id += 1) pending("1", `c${id}`, id);
   pending("2", "d", 10);
   uplink.start();
-  await until(() => sent.length === 1);
+  await until(() => sent.length === 1, "batches are sent");
   await acknowledge(sent[0]);
-  await until(() => sent.length === 2);
+  await until(() => sent.length === 2, "batches are sent");
 
   const accounts = sent.map((frame) => frame.channelAccountId);
   assert.deepEqual(accounts.sort(), ["1", "2"]);
@@ -97,7 +93,7 @@ test("a candidate whose message is missing is parked, and what follows goes up",
   pending("1", "c", 1, false);
   pending("1", "c", 2);
   uplink.start();
-  await until(() => sent.length === 1);
+  await until(() => sent.length === 1, "batches are sent");
 
   assert.deepEqual(
     sent[0].messages.map((each) => each.messageId),
@@ -114,8 +110,35 @@ test("a conversation of which no message is left is not looked at for ever", asy
   pending("1", "c", 1, false);
   pending("1", "d", 2);
   uplink.start();
-  await until(() => sent.length === 1);
+  await until(() => sent.length === 1, "batches are sent");
 
   assert.equal(sent[0].conversationId, "d");
   assert.equal(database.all(CANDIDATES)[0].status, "rejected");
+});
+
+test("OT-51: what a lost connection left unanswered goes again on the next", async () => {
+  pending("1", "c", 1);
+  uplink.start();
+  await until(() => sent.length === 1, "batches are sent");
+  uplink.halt();
+  uplink.start();
+  await until(() => sent.length === 2, "batches are sent");
+
+  const ids = sent.map((frame) => frame.messages.map((each) => each.messageId));
+  assert.deepEqual(ids, [["1"], ["1"]]);
+  assert.notEqual(sent[0].requestId, sent[1].requestId);
+});
+
+test("OT-06: what may be tried later stays pending, and goes again", async () => {
+  pending("1", "c", 1);
+  uplink.start();
+  await until(() => sent.length === 1, "batches are sent");
+  const { requestId } = sent[0];
+  const overloaded = { code: "overloaded", retryable: true, requestId };
+  assert.equal(await uplink.refuse(overloaded), true);
+
+  assert.equal(database.all(CANDIDATES)[0].status, "pending_ack");
+  clock.pass(60_000);
+  await until(() => sent.length === 2, "batches are sent");
+  assert.equal(sent[1].messages[0].messageId, "1");
 });

@@ -6,8 +6,9 @@ import { upgrade } from "../../../extension_harness/extension/store/steps.js";
 globalThis.IDBKeyRange ??= {
   only: (key) => ({ only: key }),
   lowerBound: (key) => ({ beyond: key }),
-  // All that begins with this key, which is how the product uses it.
-  bound: (key) => ({ begin: key }),
+  // Of an index all that begins with this key, of a store a span of its keys: the
+  // product uses it in no other way.
+  bound: (begin, end) => ({ begin, end }),
 };
 
 class Store {
@@ -25,8 +26,14 @@ class Store {
 
   createIndex = (name, keyPath) => this.#indexes.set(name, keyPath);
   get = (key) => asked(structuredClone(this.records.get(key)));
-  getKey = (key) => asked(this.records.has(key) ? key : undefined);
-  delete = (key) => asked(void this.records.delete(key));
+  getKey = (key) =>
+    asked(
+      typeof key === "string"
+        ? [key].find((each) => this.records.has(each))
+        : [...this.records.keys()]
+            .sort()
+            .find((each) => key.begin <= each && each <= key.end),
+    );
   delete = (key) => asked(void this.records.delete(key));
   put = (record) =>
     asked(this.records.set(record[this.#keyPath], structuredClone(record)));
