@@ -277,20 +277,18 @@ export class Background {
     const tabId = sender.tabId;
     /** @param {() => Promise<unknown>} answer */
     const once = (answer) => this.ready.then(answer);
-    if (message?.type === "page.hello") {
-      return once(() => this.#pageMessages.hello(tabId, message));
-    }
-    if (message?.type === "page.observed") {
-      return once(() => this.#pageMessages.observed(tabId, message));
-    }
-    if (message?.type === "page.troubles") {
-      return once(async () => this.#pageMessages.troubles(tabId, message));
-    }
-    if (message?.type === "page.gone") {
-      return once(async () => this.#pages.gone(tabId, String(message.pageId)));
-    }
-    if (message?.type === "page.told") {
-      return once(() => this.#pageMessages.told(message));
+    const pages = this.#pageMessages;
+    switch (message?.type) {
+      case "page.hello":
+        return once(() => pages.hello(tabId, message));
+      case "page.observed":
+        return once(() => pages.observed(tabId, message));
+      case "page.troubles":
+        return once(async () => pages.troubles(tabId, message));
+      case "page.gone":
+        return once(async () => this.#pages.gone(tabId, String(message.pageId)));
+      case "page.told":
+        return once(() => pages.told(message));
     }
     return null;
   }
