@@ -15,6 +15,7 @@ import pytest
 
 from e2e.proof import progress, prove
 from e2e.rigs import SHORT, shorten_alarm
+from extension_harness.errors import WorkerStateTimeoutError
 from extension_harness.rig import Rig
 from extension_harness.worker import STOP_METHODS
 
@@ -43,7 +44,7 @@ def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
             chat = rng.choice(rig.page.corpus.conversations)
             rig.page.post_live(chat.conversation_id, f"said before kill {kill}")
             posted += 1
-        rig.worker.wait_running()
+        wait_running(rig)
         # Not for luck: the instant of the kill is what is random here.
         time.sleep(rng.uniform(0, LONGEST_LIFE_SECONDS))
         rig.worker.stop(rng.choice(STOP_METHODS))
@@ -53,3 +54,21 @@ def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
     assert len(rig.timeline.events("worker.kill")) >= KILLS
     assert len(boots) > KILLS / 4, "most lives must have come as far as Bright"
     assert before.completed < before.started, "the sync was over before the kills were"
+
+
+def wait_running(rig: Rig) -> None:
+    """Wait for the extension's own means to bring the worker back.
+
+    A browser whose queue of events a kill has stalled brings back none: not the fault
+    looked for here, and over with another start of it.
+    """
+    try:
+        rig.worker.wait_running()
+    except WorkerStateTimeoutError:
+        if rig.worker.wakes_by_event():
+            raise
+        rig.browser.kill()
+        rig.browser.reopen()
+        shorten_alarm(rig, 1)
+        rig.open_page()
+        rig.worker.wait_running()

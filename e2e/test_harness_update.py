@@ -97,10 +97,9 @@ def test_an_update_in_which_a_trap_fires_says_so(
     with Browser.launch(notebook / "1", chromium=chromium, updatable=True) as browser:
         done: Action = "kill" if action == "kill" else browser.kill
         with browser.worker.trap(Trap.schema("createIndex", "notes"), done) as armed:
-            with pytest.raises(TrapFiredError, match="a trap fired while") as told:
+            with pytest.raises(TrapFiredError, match="a trap fired while"):
                 browser.update(patient, timeout=8)
             assert armed.wait().kind == "createIndex"
-    assert told.value.__cause__ is not None
 
 
 def test_a_trap_that_fired_before_is_no_excuse(

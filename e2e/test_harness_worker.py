@@ -70,6 +70,24 @@ def test_a_way_to_wake_that_the_extension_does_not_listen_to_is_told(
         worker.wake("alarm", timeout=0.5)
 
 
+def test_whether_an_event_wakes_it_can_be_asked(worker: Worker) -> None:
+    worker.stop()
+    assert worker.wakes_by_event()
+    assert worker.running()
+
+
+def test_a_worker_that_does_not_come_up_is_not_taken_for_woken(
+    browser: Browser, worker: Worker
+) -> None:
+    worker.stop()
+    params = {"waitForDebuggerOnStart": True, "flatten": True}
+    only = {"filter": [{"type": "service_worker"}]}
+    browser.devtools.call(
+        "Target.setAutoAttach", {"autoAttach": True, **params, **only}
+    )
+    assert not worker.wakes_by_event(timeout=0.5)
+
+
 def test_a_stopped_worker_answers_nothing_and_says_so(worker: Worker) -> None:
     worker.stop()
     worker.stop()  # stopping what is stopped is no error

@@ -199,6 +199,20 @@ class Worker:
                 raise WorkerStateTimeoutError(f"{self.script_url} to run", timeout)
         self._timeline.record("worker.wake", method=method)
 
+    def wakes_by_event(self, timeout: float = 10.0) -> bool:
+        """Whether a runtime message starts it within so many seconds.
+
+        False of an extension that listens to messages tells that the browser delivers
+        none: a worker killed in the instant in which it is becoming ready may leave its
+        queue of events waiting for a start that is over (docs/harness.md). Then only
+        another start of the extension or of the browser helps.
+        """
+        try:
+            self.wake("message", timeout)
+        except WorkerStateTimeoutError:
+            return False
+        return True
+
     def restart(self, method: StopMethod = "close_target") -> str:
         """Stop, wake, and prove another life by its boot id, which is returned."""
         before = self.boot_id() if self.running() else None
