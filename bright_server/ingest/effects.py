@@ -13,7 +13,7 @@ from typing import TypeAlias
 from bright_server.commit.contract import Work
 from bright_server.messages import Anchor, Grant
 from bright_server.wire.commands import CommandResult
-from bright_server.wire.requests import Heartbeat, PageRegister
+from bright_server.wire.requests import Heartbeat, PageHealth, PageRegister
 
 
 class CloseCode(IntEnum):
@@ -65,7 +65,7 @@ class CheckStanding:
     """Ask whether the grant still holds; answer by `standing_known`, or `silent`."""
 
     grant: Grant
-    asked_by: Heartbeat | PageRegister
+    asked_by: Heartbeat | PageRegister | PageHealth
 
 
 @dataclass(frozen=True, slots=True)

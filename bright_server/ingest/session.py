@@ -164,7 +164,10 @@ class ExtensionSession:
         )
 
     def standing_known(
-        self, asked_by: Heartbeat | PageRegister, standing: Standing, now_ms: int
+        self,
+        asked_by: Heartbeat | PageRegister | PageHealth,
+        standing: Standing,
+        now_ms: int,
     ) -> list[Effect]:
         """Learn what the authority says, and go on with what it was asked for."""
         if self._state is not _State.OPEN:
@@ -173,6 +176,9 @@ class ExtensionSession:
             return self._revoke(standing)
         if isinstance(asked_by, Heartbeat):
             return [Send(encode(self._heartbeat_ack(asked_by, now_ms)))]
+        if isinstance(asked_by, PageHealth):
+            self._pages.take_health(asked_by, now_ms)
+            return []
         return self._register(asked_by, now_ms)
 
     def keepalive(self, standing: Standing, now_ms: int) -> list[Effect]:
@@ -257,8 +263,7 @@ class ExtensionSession:
         if isinstance(frame, CommandResult):
             return [Answered(frame)]
         if isinstance(frame, PageHealth) and frame.channel_account_id is None:
-            self._pages.take_health(frame, now_ms)
-            return []
+            return [CheckStanding(self._granted(), frame)]
         envelope = (
             frame.envelope
             if isinstance(frame, WholeBatch | PartialBatch | LedgerFrame)
@@ -272,11 +277,8 @@ class ExtensionSession:
                 "channelAccountId",
                 getattr(envelope, "request_id", None),
             )
-        if isinstance(frame, PageRegister):
+        if isinstance(frame, PageRegister | PageHealth):
             return [CheckStanding(self._granted(), frame)]
-        if isinstance(frame, PageHealth):
-            self._pages.take_health(frame, now_ms)
-            return []
         return self._intake.take(frame, self._granted(), size_bytes, now_ms)
 
     def _take_heartbeat(self, frame: Heartbeat) -> list[Effect]:
