@@ -144,9 +144,12 @@ test("OT-41: a scan that ends without its anchor holds all back, and says so", a
 test("OT-46: after its increment a conversation's new message is an ordinary one", async () => {
   await scanning();
   await record([20, 10], { nextTimeStamp: 9 });
+  await change({ phase: "completed", completionSent: true });
   await record([31]);
 
   assert.equal(states()["31"], "pending_ack");
+  const { completionSent, phase } = await checkpoint();
+  assert.deepEqual([phase, completionSent], ["uploading", false]);
 });
 
 /** A worker's walks, the page and Bright in the test's hands. */

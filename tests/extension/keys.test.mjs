@@ -14,6 +14,14 @@ test("OT-01: ids that touch make different keys", () => {
   );
 });
 
+test("OT-01, OT-02: what two accounts call alike has a key of each", () => {
+  const { candidateKey, cardKey, conversationKey, messageKey } = keys;
+  for (const make of [candidateKey, cardKey, conversationKey, messageKey]) {
+    assert.notEqual(make("1", "c", "5", "m"), make("2", "c", "5", "m"));
+    assert.notEqual(make("1", "c", "5", "m"), make("1", "d", "5", "m"));
+  }
+});
+
 test("OT-42: the text order of candidate keys is the order of sending", () => {
   const make = (time, id) => keys.candidateKey("1", "c", time, id);
   const wanted = [

@@ -15,6 +15,7 @@ from tests.bright_server.frames import ACCOUNT, CONVERSATION, Frame, register_pa
 from tests.bright_server.processes import DEADLINE_SECONDS, Extension, Server
 
 CREDENTIAL = "an operator's secret"
+POST_SECONDS = 2 * DEADLINE_SECONDS
 SEND = {
     "name": "message.send",
     "arguments": {
@@ -22,7 +23,7 @@ SEND = {
         "conversationId": CONVERSATION,
         "text": "hello",
     },
-    "timeoutMs": 20_000,
+    "timeoutMs": 50_000,
 }
 
 
@@ -44,7 +45,7 @@ def _post(
         f"http://{server.address}/v1/commands", body, headers, method="POST"
     )
     try:
-        with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=POST_SECONDS) as answer:  # noqa: S310
             return answer.status, answer.headers["content-type"], json.load(answer)
     except urllib.error.HTTPError as answer:
         with answer:

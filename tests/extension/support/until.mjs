@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 10_000;
 
 /**
  * Lets all go on until a condition holds.
