@@ -46,7 +46,7 @@ class LiveExtension:
         place: Place,
         random: Random,
         *,
-        alarm_seconds: float = 15.0,
+        alarm_seconds: float,
         step_kills: float = 0.0,
     ) -> None:
         self.truth = Truth(place.account)

@@ -45,6 +45,7 @@ class Plan:
     server_kills: int = 1
     step_kills: float = 0.0005
     rest_seconds: float = 120.0
+    alarm_seconds: float = 15.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def run(server: BrightServer, plan: Plan) -> Report:
         LiveExtension(
             place,
             Random(random.getrandbits(64)),  # noqa: S311 - chance
+            alarm_seconds=plan.alarm_seconds,
             step_kills=plan.step_kills,
         )
         for place in places

@@ -30,8 +30,10 @@ def is_at_rest(truth: Truth, disk: Disk) -> bool:
     }
     if expected != confirmed:
         return False
-    if any("pending" in each for each in disk.records(PROFILES)):
-        return False
+    profiles = disk.records(PROFILES)
+    known = {each["conversationId"] for each in profiles if "pending" not in each}
+    if known != truth.conversations.keys():
+        return False  # the list is read again before long
     if any(each["status"] == "pending_ack" for each in disk.records(CARDS)):
         return False
     if any(

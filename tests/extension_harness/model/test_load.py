@@ -25,6 +25,7 @@ def test_ledgers_equal_the_store_after_kills(tmp_path: Path) -> None:
         server_kills=1,
         step_kills=0.002,
         rest_seconds=60,
+        alarm_seconds=3,
     )
     with BrightServer(tmp_path / "bright.sqlite") as server:
         report = run(server, plan)
