@@ -10,7 +10,6 @@ import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -38,6 +37,10 @@ OTHER_PORT = 8443
 HOST = "onetalk.alibaba.com"
 SETTINGS = {**SHORT, "idleGraceMs": 600_000}
 PEACE_SECONDS = 3.0
+CLOSE_ALL = """(async () => {
+  const tabs = await chrome.tabs.query({url: "https://onetalk.alibaba.com/*"});
+  await chrome.tabs.remove(tabs.map((tab) => tab.id));
+})()"""
 
 
 @dataclass
@@ -81,18 +84,47 @@ class Company:
             yield rig, browser
 
 
-@pytest.fixture
-def company(chromium: Chromium, tmp_path: Path) -> Iterator[Company]:
+@pytest.fixture(scope="module")
+def company(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Company]:
     corpus = Corpus.generate(seed=161, conversations=3, messages=40)
     # The buyers of the one account write to the other, too.
     second = Corpus.generate(seed=161, conversations=2, messages=30, account=OTHER)
+    database = tmp_path_factory.mktemp("company") / "bright.sqlite"
     with (
         SimulatedPage(corpus) as page,
         SimulatedPage(second) as other,
-        BrightServer(tmp_path / "bright.sqlite", environment=ENVIRONMENT) as server,
+        BrightServer(database, environment=ENVIRONMENT) as server,
         FaultProxy(server.host, server.port) as proxy,
     ):
         yield Company(page, other, server, proxy, chromium)
+
+
+@pytest.fixture(scope="module")
+def device(company: Company) -> Iterator[tuple[Rig, Browser]]:
+    """The first device; bound for the one account until a test binds it anew."""
+    with company.device(company.page.corpus.account) as made:
+        yield made
+
+
+@pytest.fixture
+def first(
+    company: Company, device: tuple[Rig, Browser]
+) -> Iterator[tuple[Rig, Browser]]:
+    """The first device, with every tab closed at the end."""
+    yield device
+    _, browser = device
+    with browser.extension_page() as page:
+        page.evaluate(CLOSE_ALL)
+    company.page.wait_for_no_page()
+    company.other.wait_for_no_page()
+
+
+def bind(company: Company, rig: Rig, *accounts: str) -> None:
+    """Give a device another binding."""
+    rig.binding = company.server.create_binding(list(accounts))
+    rig.configure(**SETTINGS)
 
 
 def differences(page: SimulatedPage, company: Company, *browsers: Browser) -> list[str]:
@@ -139,85 +171,87 @@ def wait_for_agreement(
 
 
 def test_two_tabs_of_one_account_make_one_fact_each_and_either_may_go(
-    company: Company,
+    company: Company, first: tuple[Rig, Browser]
 ) -> None:
     """P8, OT-01, OT-63: both see every message; what answers is whichever is open."""
-    account = company.page.corpus.account
-    with company.device(account) as (rig, browser):
-        first = browser.open(company.page.url)
-        second = browser.open(company.page.url)
-        company.page.wait_for_page(2)
-        for n in range(10):
-            company.page.post_live(text=f"seen by two {n}")
+    rig, browser = first
+    one = browser.open(company.page.url)
+    second = browser.open(company.page.url)
+    company.page.wait_for_page(2)
+    for n in range(10):
+        company.page.post_live(text=f"seen by two {n}")
+    prove(rig)
+    assert len(operator_pages(rig)) == 2
+    for gone in (second, one):
+        gone.close()
+        wait_until(
+            lambda: len(operator_pages(rig)) < 2,
+            10,
+            "the closed page to say goodbye",
+        )
+        company.page.post_live(text="seen by the one that is left, or by none")
+        if gone is one:
+            browser.open(company.page.url)
         prove(rig)
-        assert len(operator_pages(rig)) == 2
-        for gone in (second, first):
-            gone.close()
-            wait_until(
-                lambda: len(operator_pages(rig)) < 2,
-                10,
-                "the closed page to say goodbye",
-            )
-            company.page.post_live(text="seen by the one that is left, or by none")
-            if gone is first:
-                browser.open(company.page.url)
-            prove(rig)
-        assert company.proxy.open_connections == 1
-
-
-def test_two_accounts_in_one_browser_are_never_crossed(company: Company) -> None:
-    """P8, OT-02, OT-60: one binding holds both; the same buyers write to both."""
-    account = company.page.corpus.account
-    with company.device(account, OTHER) as (rig, browser):
-        browser.open(company.page.url)
-        browser.open(company.other_url)
-        company.page.wait_for_page(1)
-        company.other.wait_for_page(1)
-        for n in range(5):
-            company.page.post_live(text=f"to the one {n}")
-            company.other.post_live(text=f"to the other {n}")
-        wait_for_agreement(company, browser)
-        told = {page["channelAccountId"] for page in operator_pages(rig)}
-        assert told == {account, OTHER}
+    assert company.proxy.open_connections == 1
 
 
 def test_of_an_account_out_of_scope_nothing_is_sent_and_it_is_shown(
-    company: Company,
+    company: Company, first: tuple[Rig, Browser]
 ) -> None:
     """P8, OT-60: kept here, told to nobody; a binding that holds it brings it up."""
     account = company.page.corpus.account
-    with company.device(account) as (rig, browser):
-        browser.open(company.page.url)
-        browser.open(company.other_url)
-        company.other.wait_for_page(1)
-        company.other.post_live(text="for nobody's eyes")
-        wait_for_agreement(company, browser, of=account)
-        with browser.extension_page(POPUP) as popup:
-            shown = wait_until(
-                lambda: (
-                    {row["account"]: row for row in popup_pages(popup)}
-                    if len(popup_pages(popup)) == 2
-                    else None
-                ),
-                20,
-                "both pages in the popup",
-            )
-        assert shown[account]["words"] == "Working"
-        assert "does not hold this account" in shown[OTHER]["words"]
-        told = [each.body for each in company.proxy.seen() if OTHER in str(each.body)]
-        assert told == []
-        rig.binding = company.server.create_binding([account, OTHER])
-        rig.configure(**SETTINGS)
-        wait_for_agreement(company, browser)
+    rig, browser = first
+    browser.open(company.page.url)
+    browser.open(company.other_url)
+    company.other.wait_for_page(1)
+    company.other.post_live(text="for nobody's eyes")
+    wait_for_agreement(company, browser, of=account)
+    with browser.extension_page(POPUP) as popup:
+        shown = wait_until(
+            lambda: (
+                {row["account"]: row for row in popup_pages(popup)}
+                if len(popup_pages(popup)) == 2
+                else None
+            ),
+            20,
+            "both pages in the popup",
+        )
+    assert shown[account]["words"] == "Working"
+    assert "does not hold this account" in shown[OTHER]["words"]
+    told = [each.body for each in company.proxy.seen() if OTHER in str(each.body)]
+    assert told == []
+    bind(company, rig, account, OTHER)
+    wait_for_agreement(company, browser)
 
 
-def test_one_account_on_two_devices_is_one_fact_each(company: Company) -> None:
+def test_two_accounts_in_one_browser_are_never_crossed(
+    company: Company, first: tuple[Rig, Browser]
+) -> None:
+    """P8, OT-02, OT-60: one binding holds both; the same buyers write to both."""
+    account = company.page.corpus.account
+    rig, browser = first
+    bind(company, rig, account, OTHER)
+    browser.open(company.page.url)
+    browser.open(company.other_url)
+    company.page.wait_for_page(1)
+    company.other.wait_for_page(1)
+    for n in range(5):
+        company.page.post_live(text=f"to the one {n}")
+        company.other.post_live(text=f"to the other {n}")
+    wait_for_agreement(company, browser)
+    told = {page["channelAccountId"] for page in operator_pages(rig)}
+    assert told == {account, OTHER}
+
+
+def test_one_account_on_two_devices_is_one_fact_each(
+    company: Company, first: tuple[Rig, Browser]
+) -> None:
     """OT-03, OT-60: two devices stand side by side; neither displaces the other."""
     account = company.page.corpus.account
-    with (
-        company.device(account) as (rig, browser),
-        company.device(account) as (_, second),
-    ):
+    rig, browser = first
+    bind(company, rig, account)
+    with company.device(account) as (_, second):
         browser.open(company.page.url)
         second.open(company.page.url)
         company.page.wait_for_page(2)
@@ -230,35 +264,36 @@ def test_one_account_on_two_devices_is_one_fact_each(company: Company) -> None:
 
 
 def test_a_displaced_connection_ends_with_4409_and_does_not_fight(
-    company: Company,
+    company: Company, first: tuple[Rig, Browser]
 ) -> None:
     """OT-60: the same device connects anew, as with a copied profile."""
     account = company.page.corpus.account
-    with company.device(account) as (rig, browser):
-        browser.open(company.page.url)
-        prove(rig)
-        device_id = ExtensionStorage(browser).get()["deviceId"]
-        with company.device(account, device_id=device_id) as (_, second):
-            ExtensionStorage(second).set({"bindingToken": rig.binding.token})
-            second.open(company.page.url)
-            company.page.wait_for_page(2)
-            with browser.extension_page(POPUP) as popup:
-                popup.wait_for(
-                    "document.getElementById('state-detail').textContent"
-                    " === 'Another connection of this device took over.'",
-                    timeout=20,
-                )
-            stop = worker_status(browser)["connection"]["stop"]
-            assert stop["closeCode"] == 4409
-            wait_until(lambda: company.proxy.open_connections == 1, 10, "one left")
-            made = company.proxy.connections
-            until = time.monotonic() + PEACE_SECONDS
-            count = 0
-            while time.monotonic() < until:  # whoever fights does it when work comes
-                company.page.post_live(text=f"while one rests {count}")
-                count += 1
-                time.sleep(0.1)
-            wait_for_agreement(company, second, of=account)
-            assert company.proxy.connections == made
-            assert worker_status(second)["connection"]["state"] == "online"
-            assert worker_status(browser)["connection"]["state"] == "stopped"
+    rig, browser = first
+    bind(company, rig, account)
+    browser.open(company.page.url)
+    wait_for_agreement(company, browser, of=account)
+    device_id = ExtensionStorage(browser).get()["deviceId"]
+    with company.device(account, device_id=device_id) as (_, second):
+        ExtensionStorage(second).set({"bindingToken": rig.binding.token})
+        second.open(company.page.url)
+        company.page.wait_for_page(2)
+        with browser.extension_page(POPUP) as popup:
+            popup.wait_for(
+                "document.getElementById('state-detail').textContent"
+                " === 'Another connection of this device took over.'",
+                timeout=20,
+            )
+        stop = worker_status(browser)["connection"]["stop"]
+        assert stop["closeCode"] == 4409
+        wait_until(lambda: company.proxy.open_connections == 1, 10, "one left")
+        made = company.proxy.connections
+        until = time.monotonic() + PEACE_SECONDS
+        count = 0
+        while time.monotonic() < until:  # whoever fights does it when work comes
+            company.page.post_live(text=f"while one rests {count}")
+            count += 1
+            time.sleep(0.1)
+        wait_for_agreement(company, second, of=account)
+        assert company.proxy.connections == made
+        assert worker_status(second)["connection"]["state"] == "online"
+        assert worker_status(browser)["connection"]["state"] == "stopped"
