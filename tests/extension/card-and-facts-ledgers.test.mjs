@@ -96,6 +96,33 @@ test("OT-90, OT-91: cards go by conversation; each result is one card's alone", 
   );
 });
 
+test("OT-90: a result settles the card that it names, once, and no other", async () => {
+  await cards(chat(2), "a");
+  uplink.start();
+  await rig.turns();
+  const [frame] = sent;
+  const [a] = frame.cards;
+  const answer = (result) =>
+    uplink.acknowledge({
+      type: "card.rendered.ack",
+      requestId: frame.requestId,
+      channelAccountId: ACCOUNT,
+      conversationId: chat(2),
+      results: [result],
+    });
+  for (const other of [
+    { candidateKey: "key of b" },
+    { cardKind: "inquiry" },
+    { messageId: "b" },
+  ]) {
+    await answer(cardResult({ ...a, ...other }, "confirmed"));
+    assert.deepEqual(statuses(), { a: "pending_ack" });
+  }
+  await answer(cardResult(a, "confirmed"));
+  await answer(cardResult(a, "rejected", { code: "too_large" }));
+  assert.deepEqual(statuses(), { a: "confirmed" });
+});
+
 test("a card that no frame can hold is put aside, and blocks no other", async () => {
   connection.welcome.limits = { ...LIMITS, maxFrameBytes: 400 };
   await cards(chat(2), "a".repeat(500), "b");

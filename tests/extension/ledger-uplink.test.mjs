@@ -117,6 +117,19 @@ test("OT-83: the same profile observed again is another observation to an ACK", 
   assert.deepEqual(rig.pendings(), [chat(2)]);
 });
 
+test("OT-81: what Bright has, observed again, only moves its mark", async () => {
+  await rig.profiles(1);
+  uplink.start();
+  await rig.turns();
+  await uplink.acknowledge(ackOf(sent[0]));
+  const counts = await rig.profiles(1, { at: 20 });
+  assert.deepEqual(counts, { pending: 0, moved: 1, skipped: 0 });
+  assert.deepEqual(rig.pendings(), []);
+
+  const between = await rig.profiles(1, { at: 15, name: "Older" });
+  assert.deepEqual(between, { pending: 0, moved: 0, skipped: 1 });
+});
+
 test("OT-83: an ACK counts although its request was given up", async () => {
   await rig.profiles(1);
   uplink.start();

@@ -193,8 +193,13 @@ test("OT-87: a failure is a diagnostic of its own, unless the whole store is ful
   );
   const { StoreError } =
     await import("../../extension_harness/extension/shared/errors.js");
-  await assert.rejects(
-    recordProfiles(failing(new StoreError("store_full", "")), SELLER, rows, 1),
-    { code: "store_full" },
-  );
+  for (const [code, told] of [
+    ["store_full", "store_full"],
+    ["index_missing", "profiles_not_recorded"],
+  ]) {
+    await assert.rejects(
+      recordProfiles(failing(new StoreError(code, "")), SELLER, rows, 1),
+      { code: told },
+    );
+  }
 });

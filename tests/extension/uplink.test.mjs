@@ -4,11 +4,13 @@ import { beforeEach, test } from "node:test";
 import { Uplink } from "../../extension_harness/extension/background/uplink.js";
 import {
   candidateKey,
+  conversationKey,
   messageKey,
 } from "../../extension_harness/extension/shared/keys.js";
 import { settingsFrom } from "../../extension_harness/extension/shared/settings.js";
 import {
   CANDIDATES,
+  CHECKPOINTS,
   MESSAGES,
 } from "../../extension_harness/extension/store/steps.js";
 import { ManualClock } from "./support/manual-clock.mjs";
@@ -141,4 +143,23 @@ test("OT-06: what may be tried later stays pending, and goes again", async () =>
   clock.pass(60_000);
   await until(() => sent.length === 2, "batches are sent");
   assert.equal(sent[1].messages[0].messageId, "1");
+});
+
+test("OT-04: a batch says its scope, how it was read, and when it was seen", async () => {
+  database.fill(CHECKPOINTS, {
+    key: conversationKey("1", "c"),
+    channelAccountId: "1",
+    conversationId: "c",
+    syncMode: "incremental",
+  });
+  pending("1", "c", 1);
+  pending("1", "c", 2);
+  uplink.start();
+  await until(() => sent.length === 1, "a batch is sent");
+
+  const { channelAccountId, conversationId, mode, receivedAtMs } = sent[0];
+  assert.deepEqual(
+    [channelAccountId, conversationId, mode, receivedAtMs],
+    ["1", "c", "incremental", 2],
+  );
 });

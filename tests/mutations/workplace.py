@@ -51,6 +51,8 @@ class Workplace:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
+        if (environment := ROOT / ".venv").is_dir():
+            (folder / ".venv").symlink_to(environment)  # Node's place, for some tests
         self._check_that_it_is_used()
 
     def judge(self, tests: Sequence[str]) -> Judged:

@@ -160,10 +160,11 @@ class TestAuthorization:
         assert sent(effects) == [{"type": "binding.revoked", "reason": reason}]
         assert closed_with(effects) == CloseCode.BINDING_REFUSED
 
+    @pytest.mark.parametrize("version", [0, 2])
     def test_ot_60_a_heartbeat_of_another_version_ends_the_connection(
-        self, opened: ExtensionSession
+        self, opened: ExtensionSession, version: int
     ) -> None:
-        effects = receive(opened, heartbeat(version=2))
+        effects = receive(opened, heartbeat(version=version))
 
         assert closed_with(effects) == CloseCode.BINDING_REFUSED
 
@@ -176,6 +177,16 @@ class TestAuthorization:
 
         assert sent(effects) == [{"type": "binding.revoked", "reason": "revoked"}]
         assert closed_with(effects) == CloseCode.BINDING_REFUSED
+
+    def test_ot_60_work_without_the_authoritys_word_fails_closed(
+        self, opened: ExtensionSession
+    ) -> None:
+        submit = submitted(receive(opened, batch(message(1))))
+
+        effects = opened.work_done(submit.ticket, Denied(Standing.UNKNOWN))
+
+        assert closed_with(effects) == CloseCode.AUTHORITY_SILENT
+        assert opened.keepalive(Standing.VALID, NOW_MS) == []
 
     def test_the_tick_keeps_alive_or_ends(self, opened: ExtensionSession) -> None:
         assert only_sent(opened.keepalive(Standing.VALID, NOW_MS)) == {

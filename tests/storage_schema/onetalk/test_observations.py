@@ -76,6 +76,14 @@ def test_a_batch_leaves_its_fact_candidate_and_checkpoint(
     }
 
 
+def test_what_comes_without_a_scan_is_of_a_full_sync(connection: Connection) -> None:
+    """OT-40: a conversation just met, its history not asked for."""
+    checkpoint = record_batch(connection, batch(fact("m1")))["checkpoint"]
+
+    assert (checkpoint["syncMode"], checkpoint["anchorState"]) == ("full", "none")
+    assert only(connection, CANDIDATES)["status"] == "pending_ack"
+
+
 def test_raw_is_kept_where_there_is_one(connection: Connection) -> None:
     record_batch(connection, batch({**fact("m1"), "raw": {}}))
 
@@ -240,7 +248,9 @@ def test_accounts_with_a_conversation_of_one_name_share_nothing(
     record_batch(connection, batch(fact("m1")))
     record_batch(connection, batch(fact("m1"), account=OTHER_ACCOUNT))
 
-    assert len(records(connection, MESSAGES)) == 2
+    for store in (MESSAGES, CHECKPOINTS):
+        owners = {each["channelAccountId"] for each in records(connection, store)}
+        assert owners == {ACCOUNT, OTHER_ACCOUNT}
     theirs = next_pending(connection, OTHER_ACCOUNT, CONVERSATION, 10)
     assert [pair["candidate"]["channelAccountId"] for pair in theirs] == [OTHER_ACCOUNT]
 

@@ -75,6 +75,22 @@ async def test_ot_50_an_anchor_moves_forward_only(
     assert anchor["anchoredAtMs"] == clock.now_ms()
 
 
+async def test_ot_05_a_proven_claim_tells_when_the_conversation_was_active(
+    store: SqliteStore, settings: Settings, grant: Grant
+) -> None:
+    """OT-05: forward only, and nothing of what is not proven."""
+    await store.commit_group([batch(grant, observed(1), observed(2))])
+    last = str(FIRST_ID + 2)
+    for message_id, told, active in (
+        ("unknown", FIRST_ID + 9, None),
+        (last, FIRST_ID + 7, FIRST_ID + 7),
+        (last, FIRST_ID + 3, FIRST_ID + 7),
+    ):
+        await store.commit_group([Claim(grant, KEY, message_id, told)])
+        (kept,) = records(settings, "conversation")
+        assert kept.get("latestMessageAtMs") == active
+
+
 async def test_discovery_tells_anchors_in_order_and_moves_activity_forward_only(
     store: SqliteStore, settings: Settings, grant: Grant
 ) -> None:
