@@ -131,7 +131,11 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def screenshot(self, path: Path) -> Path:
-        """Write a PNG of the viewport."""
+        """Write a PNG of the viewport; brings the tab to the front.
+
+        A tab behind another one draws nothing, so its picture might never come.
+        """
+        self.call("Page.bringToFront")
         answer = self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(answer["data"]))
         return path
