@@ -219,6 +219,8 @@ class Uplink:
             yield from self._park(packed.too_large, "too_large")
         elif self._connection.send(packed.frame):
             self._sent(envelope, packed.parts)
+        else:
+            self._open = False  # it is closing: the next welcome opens
 
     def _sent(self, envelope: Json, candidates: Sequence[Json]) -> None:
         words = "Bright did not acknowledge in time."

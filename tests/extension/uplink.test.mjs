@@ -25,13 +25,17 @@ const LIMITS = {
 
 let clock;
 let database;
+let isClosing;
 let sent;
+let tries;
 let uplink;
 
 beforeEach(() => {
   clock = new ManualClock();
   database = new MemoryStore();
   sent = [];
+  isClosing = false;
+  tries = 0;
   let requests = 0;
   uplink = new Uplink({
     database,
@@ -39,7 +43,10 @@ beforeEach(() => {
       welcome: { accounts: ["1", "2"], limits: LIMITS },
       bufferedBytes: 0,
       nextRequestId: () => `r-${(requests += 1)}`,
-      send: (frame) => sent.push(JSON.parse(frame)),
+      send: (frame) => {
+        tries += 1;
+        return !isClosing && sent.push(JSON.parse(frame)) > 0;
+      },
     },
     clock,
     random: () => 0.5,
@@ -89,6 +96,21 @@ test("the backlog of one account does not keep another's waiting", async () => {
 
   const accounts = sent.map((frame) => frame.channelAccountId);
   assert.deepEqual(accounts.sort(), ["1", "2"]);
+});
+
+test("a socket that is closing is tried once; the next welcome sends", async () => {
+  pending("1", "c", 1);
+  isClosing = true;
+  uplink.start();
+  await until(() => tries === 1, "a batch is tried");
+  for (let turn = 0; turn < 500; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(tries, 1);
+
+  isClosing = false;
+  uplink.start();
+  await until(() => sent.length === 1, "batches are sent");
 });
 
 test("a candidate whose message is missing is parked, and what follows goes up", async () => {

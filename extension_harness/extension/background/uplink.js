@@ -227,9 +227,9 @@ export class Uplink {
       const packed = packBatch(messages, envelope, limits.maxFrameBytes);
       if (packed.tooLarge !== null)
         return await this.#park(packed.tooLarge, "too_large");
-      if (connection.send(packed.frame)) {
-        this.#sent(requestId, account, conversation, packed.parts);
-      }
+      const isSent = connection.send(packed.frame);
+      if (isSent) this.#sent(requestId, account, conversation, packed.parts);
+      this.#open = isSent; // a socket that is closing takes nothing: the next welcome opens
     } finally {
       if (!this.#inFlight.has(requestId) && this.#busy.get(key) === requestId) {
         this.#busy.delete(key);
