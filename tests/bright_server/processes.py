@@ -10,7 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
+from bright_server.clock import SystemClock
+from bright_server.messages import BindingId
+from bright_server.stores.sqlite.store import bindings_opened
 from tests.bright_server.frames import ACCOUNT, Frame, hello
 
 DEADLINE_SECONDS = 30.0
@@ -63,6 +66,13 @@ async def create_binding(database: Path, *accounts: str) -> dict[str, Any]:
     return made
 
 
+async def revoke_binding(database: Path, binding_id: str) -> None:
+    """Revokes in this process, which takes a moment; a command takes long enough for a
+    keep-alive to find it before the test's own frame does."""
+    async with bindings_opened(database, SystemClock()) as bindings:
+        await bindings.revoke(BindingId(binding_id), 1)
+
+
 async def dumped(database: Path, kind: str) -> list[dict[str, Any]]:
     """The store's records of one kind, by `bright store dump`."""
     lines = (await bright("store", "dump", f"--database={database}")).splitlines()
@@ -88,6 +98,12 @@ class Extension:
 
     async def ask(self, frame: Frame | str) -> Frame:
         await self.send(frame)
+        return await self.receive()
+
+    async def ask_ending(self, frame: Frame) -> Frame:
+        """What comes after a frame for which the server may have closed already."""
+        with suppress(ConnectionClosed):
+            await self.send(frame)
         return await self.receive()
 
     async def greet(self, token: str, **changes: object) -> Frame:

@@ -29,6 +29,7 @@ from tests.bright_server.processes import (
     bright,
     create_binding,
     dumped,
+    revoke_binding,
     serving,
 )
 
@@ -225,11 +226,9 @@ async def test_bug_44_nothing_is_stored_under_a_revoked_binding(
     async with server.extension() as extension:
         await extension.greet(binding["token"])
         await extension.ask(batch(message(1)))
-        await bright(
-            "binding", "revoke", binding["bindingId"], f"--database={database}"
-        )
+        await revoke_binding(database, binding["bindingId"])
 
-        revoked = await extension.ask(batch(message(2)))
+        revoked = await extension.ask_ending(batch(message(2)))
         code = await extension.close_code()
     async with server.extension() as again:
         await again.send(hello(binding["token"]))

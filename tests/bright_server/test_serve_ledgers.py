@@ -6,15 +6,12 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from bright_server.clock import SystemClock
-from bright_server.stores.sqlite.store import bindings_opened
 from tests.bright_server.frames import (
     ACCOUNT,
     CONVERSATION,
@@ -38,6 +35,7 @@ from tests.bright_server.processes import (
     Server,
     create_binding,
     dumped,
+    revoke_binding,
     serving,
 )
 from tests.bright_server.senders import write_locked
@@ -288,13 +286,8 @@ async def test_ot_60_an_account_that_is_not_the_bindings_gets_nothing_stored(
         for frame in OF_EACH_LEDGER.values():
             error = await extension.ask({**frame, "channelAccountId": "another"})
             assert error["code"] == "out_of_scope"
-        # In this process, so that the frame finds it before a keep-alive does; one that
-        # is faster all the same has told it already, and takes no more.
-        async with bindings_opened(database, SystemClock()) as bindings:
-            await bindings.revoke(binding["bindingId"], 1)
-        with suppress(ConnectionClosed):
-            await extension.send(profiles(profile(1)))
-        revoked = await extension.receive()
+        await revoke_binding(database, binding["bindingId"])
+        revoked = await extension.ask_ending(profiles(profile(1)))
         code = await extension.close_code()
 
     assert (revoked["type"], code) == ("binding.revoked", 4401)
