@@ -47,6 +47,11 @@ def scripted(*scenes: str) -> ScriptedBright:
     return ScriptedBright(script, [ACCOUNT])
 
 
+def greet_and_serve(talk: Talk) -> None:
+    talk.greet()
+    talk.serve()
+
+
 def connect_to(browser: Browser, bright: ScriptedBright) -> None:
     ExtensionStorage(browser).set(
         {
@@ -116,7 +121,7 @@ def test_a_changed_version_is_greeted_anew_and_not_in_a_rush(browser: Browser) -
 def test_an_authority_that_does_not_answer_is_named(browser: Browser) -> None:
     """OT-60: nothing is sent, it is said in words, and it goes on by itself."""
     keep_wanting(browser)
-    with scripted(*["silent"] * 3) as bright:
+    with scripted(*["silent"] * 1_000) as bright:
         with browser.extension_page("pages/options.html") as options:
             options.wait_for("document.getElementById('save').textContent !== ''")
             options.fill("#server-url", bright.url)
@@ -127,6 +132,7 @@ def test_an_authority_that_does_not_answer_is_named(browser: Browser) -> None:
         with browser.extension_page("pages/popup.html") as popup:
             popup.wait_for(SAYS, "authorization service does not answer")
         assert {each.kind for each in bright.heard()} == {"hello"}
+        bright.script = greet_and_serve
         wait_until(lambda: state(browser) == "online", 20, "it goes on", every=0.2)
 
 
