@@ -19,7 +19,8 @@ from extension_harness.simulation.plants import Plant
 from extension_harness.simulation.scenario import Scenario
 from extension_harness.simulation.server.disk import ServerDisk
 from extension_harness.simulation.server.machine import Server
-from extension_harness.simulation.tab import Asked, Tab
+from extension_harness.simulation.service import Service
+from extension_harness.simulation.tab import Tab
 from extension_harness.simulation.truth import Conversation, Row, Truth
 from extension_harness.simulation.witness import Witness
 
@@ -58,7 +59,12 @@ class World:
         ]
         self.bindings = [0] * len(self.devices)
         self.made_bindings = 0
-        self.page_rng = Random(f"pages {scenario.seed}")  # noqa: S311 - a seed
+        self.service = Service(
+            self.truth,
+            Random(f"pages {scenario.seed}")  # noqa: S311 - a seed
+            if scenario.is_page_shuffled
+            else None,
+        )
         self.sends_profiles = True
         self.faults = Faults(self)
         plant.put_into(self)
@@ -175,7 +181,7 @@ class World:
         if tab is None or not tab.asked:
             return False
         asked = tab.asked[j % len(tab.asked)]
-        self.devices[number].answer(tab, asked, self.answer_of(tab, asked))
+        self.devices[number].answer(tab, asked, self.service.answer(tab, asked))
         return True
 
     def _do_idle(self, number: int) -> bool:
@@ -334,36 +340,11 @@ class World:
         self.witness.committed()
         self.faults.note_commit()
 
-    def answer_of(self, tab: Tab, asked: Asked) -> Row:
-        """Return what a page answers, as the service has it now."""
-        if asked.kind == "describe":
-            return {"channelAccountId": tab.account, "route": "#/"}
-        if asked.kind == "conversations":
-            rows = [each.listed() for each in self.truth.of(tab.account)]
-            return {
-                "channelAccountId": tab.account,
-                "conversations": self._shown(rows),
-                "isWhole": True,
-            }
-        place = self.truth.conversations[tab.account, asked.body["conversationId"]]
-        rows, has_more = place.page(asked.body["cursor"], asked.body["count"])
-        page = {
-            "observations": self._shown(rows),
-            "reportedNext": None,
-            "hasMore": has_more,
-        }
-        return {"channelAccountId": tab.account, "page": page}
-
-    def _shown(self, rows: list[Row]) -> list[Row]:
-        if self.scenario.is_page_shuffled:
-            self.page_rng.shuffle(rows)
-        return rows
-
     def _show(self, account: str, conversation: str, rows: list[Row]) -> None:
         for device in self.devices:
             for tab in device.tabs:
                 if tab.account == account:
-                    tab.see(self._shown(list(rows)), conversation)
+                    tab.see(self.service.shown(list(rows)), conversation)
 
     def _tell(self, account: str, ledger: str, entry: Row) -> None:
         for device in self.devices:
