@@ -55,7 +55,7 @@ def backlog(browser: Browser) -> ExtensionStorage:
 def test_unacked_batches_stay_in_the_window(
     browser: Browser, backlog: ExtensionStorage
 ) -> None:
-    """Known bug 40: a slow server is never sent more than it said it takes."""
+    """Known bugs 40, 50: never more than a slow server takes, nor all in memory."""
     most = 0
     heaps: list[int] = []
 

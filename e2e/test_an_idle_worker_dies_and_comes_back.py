@@ -97,7 +97,7 @@ def test_the_connection_ends_with_the_last_page_and_the_worker_dies(
 
 
 def test_the_backlog_of_three_minutes_arrives_by_itself(outage: Outage) -> None:
-    """Known bug 22: no page, no person; the alarm alone finds that Bright is back."""
+    """Known bugs 18, 22: no page, no person; the alarm alone finds Bright and all."""
     rig = outage.rig
     left = countdown(outage.began + OUTAGE_SECONDS - time.monotonic())
     wait_until(lambda: not left(), OUTAGE_SECONDS + 1, "the end of the outage", every=1)

@@ -39,6 +39,7 @@ def said(report: Report) -> str:
 def test_2000_random_scripts_have_the_same_outcomes_and_records(
     side: BrowserSide,
 ) -> None:
+    """Known bug 51: what stands in for a browser in other tests behaves as one."""
     sides = script_sides(side, ModelSide())
 
     report = run_campaign(sides, range(SCRIPTS), read_known(KNOWN))

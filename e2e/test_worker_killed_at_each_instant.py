@@ -68,7 +68,7 @@ def test_killed_after_the_send_and_before_the_ack(rig: Rig) -> None:
 
 
 def test_killed_after_the_ack_and_before_its_own_confirmation(rig: Rig) -> None:
-    """OT-18, OT-70: an ACK that was not written down counts for nothing."""
+    """OT-18, OT-70, known bug 54: an ACK not written down counts for nothing."""
     trap = Trap.received("observation.ack").then(
         Trap.write(CANDIDATES).where(status="confirmed")
     )
