@@ -7,9 +7,10 @@ Bright, whose store has another name, and ends in the usual proof.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from e2e.workers import worker_status
 from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.records import LedgerMessage
-from extension_harness.rig import CANDIDATES, MESSAGES, Rig
+from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
 from extension_harness.waiting import wait_until
 
 
@@ -53,9 +54,13 @@ def go_to(rig: Rig, url: str) -> None:
     rig.storage.set({"serverUrl": url})
 
 
-def say(rig: Rig, count: int) -> list[LedgerMessage]:
+def chat_of(rig: Rig, place: int) -> str:
+    return rig.page.corpus.conversations[place].conversation_id
+
+
+def say(rig: Rig, count: int, place: int = 0) -> list[LedgerMessage]:
     """New messages in one conversation, and wait until each is on disk."""
-    chat = rig.page.corpus.conversations[0].conversation_id
+    chat = chat_of(rig, place)
     posted = [rig.page.post_live(chat, f"said {n}") for n in range(count)]
     wanted = {each.message_id for each in posted}
     wait_until(
@@ -79,10 +84,25 @@ def statuses(rig: Rig, posted: list[LedgerMessage]) -> list[str]:
     return [found[each.message_id] for each in posted]
 
 
-def test_only_what_an_ack_names_is_confirmed(rig: Rig) -> None:
-    """OT-18, known bug 29: an ACK of the third says nothing of the first and second.
+def checkpoint(rig: Rig, chat: str) -> Mapping[str, Any]:
+    rows = rig.extension_store().records(CHECKPOINTS)
+    return next(row for row in rows if row["conversationId"] == chat)
 
-    ACKs for what is unknown, again, and in no usable form change nothing.
+
+def claims(server: ScriptedBright, chat: str) -> list[str]:
+    """The last messages that were claimed of a conversation."""
+    return [
+        each.frame["latestMessageId"]
+        for each in server.heard("sync.complete")
+        if each.frame["conversationId"] == chat
+    ]
+
+
+def test_only_what_an_ack_names_is_confirmed(rig: Rig) -> None:
+    """OT-18, OT-43, known bug 29: an ACK of the third says nothing of the others.
+
+    ACKs for what is unknown, again, and in no usable form change nothing. While one is
+    missing the conversation is neither claimed nor completed.
     """
     rig.proxy.refuse()
     rig.proxy.cut()
@@ -110,6 +130,10 @@ def test_only_what_an_ack_names_is_confirmed(rig: Rig) -> None:
             lambda: statuses(rig, posted)[2] == "confirmed", 20, "the third", every=0.2
         )
         assert statuses(rig, posted) == ["pending_ack", "pending_ack", "confirmed"]
+        stands = checkpoint(rig, posted[0].conversation_id)
+        assert stands["phase"] == "uploading"
+        assert stands["anchorMessageId"] not in ids
+        assert claims(server, posted[0].conversation_id) == []
         first_over.set()
         sent_again = server.wait_for(
             "observation.batch",
@@ -147,6 +171,121 @@ def misread(talk: Talk, batch: Frame, number: int) -> None:
 def ack_of(batch: Frame) -> Frame:
     names = ("requestId", "channelAccountId", "conversationId")
     return {"type": "observation.ack", **{name: batch[name] for name in names}}
+
+
+def test_only_the_matching_anchor_completes(rig: Rig) -> None:
+    """OT-50: until it comes the claim is only sent, and the conversation uploads.
+
+    An anchor of an older message is none, and neither is one of another conversation.
+    """
+    chat, other = chat_of(rig, 0), chat_of(rig, 1)
+    older = checkpoint(rig, chat)["latestMessageId"]
+    rig.proxy.refuse()
+    rig.proxy.cut()
+    [posted] = say(rig, 1)
+    may_match = threading.Event()
+
+    def script(talk: Talk) -> None:
+        talk.greet()
+        held: list[Frame] = []
+        while True:
+            frame = talk.receive(0.2)
+            if frame is None and held and may_match.is_set():
+                talk.answer(held.pop())
+            elif frame and frame.get("latestMessageId") == posted.message_id:
+                talk.answer({**frame, "latestMessageId": older})
+                talk.answer({**frame, "conversationId": other})
+                held.append(frame)
+            elif frame:
+                talk.answer(frame)
+
+    with scripted(rig, script) as server:
+        go_to(rig, server.url)
+        wait_until(lambda: claims(server, chat), 20, "the claim")
+        [meanwhile] = say(rig, 1, 1)
+        wait_until(lambda: statuses(rig, [meanwhile]) == ["confirmed"], 20, "an ACK")
+        stands = checkpoint(rig, chat)
+        assert (stands["phase"], stands["completionSent"]) == ("uploading", True)
+        assert stands["anchorMessageId"] != posted.message_id
+        may_match.set()
+        wait_until(
+            lambda: checkpoint(rig, chat)["phase"] == "completed", 20, "the anchor"
+        )
+        assert checkpoint(rig, chat)["anchorMessageId"] == posted.message_id
+        rig.proxy.accept()
+        go_to(rig, rig.proxy.url)
+        prove(rig)
+
+
+def test_another_connection_is_told_all_that_is_open(rig: Rig) -> None:
+    """OT-51: conversations, what has no ACK, and the claim that has no anchor.
+
+    What was confirmed on the connection before is not among it.
+    """
+    rig.proxy.refuse()
+    rig.proxy.cut()
+    [claimed], [unanswered] = say(rig, 1), say(rig, 1, 1)
+    left = {"observation.batch", "sync.complete"}
+    broken: list[int] = []
+
+    def is_left(frame: Frame) -> bool:
+        if frame["type"] == "observation.batch":
+            return has(frame, [unanswered.message_id])
+        return frame.get("latestMessageId") == claimed.message_id
+
+    def script(talk: Talk) -> None:
+        talk.greet()
+        while (frame := talk.receive()) is not None:
+            if broken or not is_left(frame):
+                talk.answer(frame)
+                continue
+            left.discard(frame["type"])
+            if not left:
+                broken.append(talk.number)
+                return talk.reset()
+        return None
+
+    with scripted(rig, script) as server:
+        go_to(rig, server.url)
+        rest_at(rig, server, claimed, unanswered)
+        again = [each for each in server.heard() if each.connection > broken[0]]
+        known = {
+            row["conversationId"]
+            for each in again
+            if each.kind == "conversation.discovered"
+            for row in each.frame["conversations"]
+        }
+        assert known >= {chat_of(rig, place) for place in range(3)}
+        sent = [
+            each
+            for row in again
+            if row.kind == "observation.batch"
+            for each in message_ids(row.frame)
+        ]
+        assert unanswered.message_id in sent
+        assert claimed.message_id not in sent
+        assert claimed.message_id in {
+            each.frame["latestMessageId"]
+            for each in again
+            if each.kind == "sync.complete"
+        }
+        rig.proxy.accept()
+        go_to(rig, rig.proxy.url)
+        prove(rig)
+
+
+def rest_at(rig: Rig, server: ScriptedBright, *posted: LedgerMessage) -> None:
+    """Wait until each of these is the proven last message of its conversation."""
+
+    def probe() -> bool:
+        return all(
+            (stands["phase"], stands["anchorMessageId"])
+            == ("completed", each.message_id)
+            for each in posted
+            for stands in [checkpoint(rig, each.conversation_id)]
+        )
+
+    wait_until(probe, 30, f"the anchors after {server.connections} connections")
 
 
 def test_a_server_that_stops_reading_is_left_within_the_time_out(rig: Rig) -> None:

@@ -98,7 +98,8 @@ def test_nothing_is_saved_over_the_quota_and_that_is_said(
                 )
             assert stored_ids(rig) == set(), "written over the quota"
             assert not rig.proxy.seen("observation.batch"), "sent and not stored"
-            assert not rig.proxy.seen("history.progress"), "claimed and not stored"
+            assert not rig.proxy.seen("history.progress"), "told and not stored"
+            assert not rig.proxy.seen("sync.complete"), "claimed and not stored"
         prove(rig)
         assert rig.worker.boot_id() == boot, "it took another worker to go on"
 
