@@ -6,18 +6,23 @@ each test ends with everything in every store.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from e2e.operators import ENVIRONMENT, Told, asking, command
 from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig, shorten_alarm
 from e2e.workers import worker_status
 from extension_harness.launch.chromium import Chromium
+from extension_harness.network.proxy_connection import Direction
 from extension_harness.page.corpus import Corpus
 from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
 from extension_harness.tab import Page
@@ -33,6 +38,13 @@ window.IcbuIM.IMBaaSSDK.IcbuMessageServiceImpl.instance.sendUIMessages =
 SEND_AGAIN = """
 delete window.IcbuIM.IMBaaSSDK.IcbuMessageServiceImpl.instance.sendUIMessages;
 """
+ANSWER_NO_LIST = """(() => {
+  const dispatch = window.dispatchEvent;
+  window.dispatchEvent = (event) =>
+    String(event.detail).includes('"conversations":') || dispatch.call(window, event);
+})()"""
+ANSWER_AGAIN = "delete window.dispatchEvent;"
+UPPER_FRAMES = ("command.request", "command.outcome", "conversation.changed", "command")
 ROUTE = """(hash) => {
   delete window.__activeConversation__;
   history.replaceState(null, "", location.pathname + location.search + hash);
@@ -204,6 +216,92 @@ def test_a_profile_is_observed_on_demand(rig: Rig) -> None:
     assert command(rig, "profile", "--conversation=1-2") == (
         Told("failed", "profile_missing", 1)
     )
+
+
+def test_a_profile_command_that_does_not_come_back_holds_up_no_message(
+    rig: Rig, page: Page
+) -> None:
+    """OT-87: the page gives no list; that is said of the profile, and of nothing else.
+
+    A conversation is read anew from its beginning meanwhile.
+    """
+    chat = chats(rig)[2]
+    rig.configure(pageTimeoutMs=4_000)
+    page.evaluate(ANSWER_NO_LIST)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            asked = asking(pool, rig, "profile", f"--conversation={chat}")
+            rig.proxy.wait_for("command", commands(rig) + 1)
+            claimed = len(rig.proxy.seen("sync.complete"))
+            told = command(rig, "sync", f"--conversation={chat}", "--rebuild")
+            assert told == Told("done", None, 0)
+            posted = rig.page.post_live(chat, "not held up").message_id
+            wait_until(
+                lambda: posted in claims_from(rig, claimed), 20, "its claim", every=0.1
+            )
+            assert not asked.done()
+            assert asked.result() == Told("failed", "page_timeout", 1)
+    finally:
+        page.evaluate(ANSWER_AGAIN)
+    fault = worker_status(rig.browser)["lastFault"]
+    assert fault["code"] == "profile_not_observed"
+    prove(rig)
+
+
+def claims_from(rig: Rig, start: int) -> set[str]:
+    """The messages of the claims from this number on."""
+    return {
+        (frame.body or {})["latestMessageId"]
+        for frame in rig.proxy.seen("sync.complete")[start:]
+    }
+
+
+def test_ot_64_the_two_kinds_of_connection_never_mix(rig: Rig) -> None:
+    """OT-64: the other role's subprotocol and frames are refused, each with its reason.
+
+    The extension's own connection goes on beside it, and of each type of frame none has
+    ever gone both ways.
+    """
+    address, account = rig.server.url, rig.page.corpus.account
+    with (
+        pytest.raises(InvalidStatus),
+        connect(address, subprotocols=[Subprotocol("bright.mind.v1")]),
+    ):
+        pass
+    connections = rig.proxy.connections
+    hello = {
+        "type": "hello",
+        "requestId": "r",
+        "protocolVersion": 1,
+        "deviceId": "a device that gives commands",
+        "bootId": "b",
+        "bindingToken": rig.binding.token,
+        "extensionVersion": "1",
+        "storeVersion": 10,
+    }
+    send_it = {"channelAccountId": account, "text": "not by this way"}
+    with connect(address, subprotocols=[Subprotocol("bright.extension.v1")]) as other:
+        other.send(json.dumps(hello))
+        assert json.loads(other.recv(10))["type"] == "welcome"
+        for kind in UPPER_FRAMES:
+            asked = {"type": kind, "requestId": kind, "commandId": kind}
+            arguments = {**send_it, "conversationId": chats(rig)[0]}
+            order = {"name": "message.send", "arguments": arguments}
+            other.send(json.dumps({**asked, **order}))
+            refused = json.loads(other.recv(10))
+            assert (refused["code"], refused["requestId"]) == ("wrong_role", kind)
+        rig.page.post_live(text="beside it")
+        prove(rig)
+    assert sent(rig, "not by this way") == 0
+    assert rig.proxy.connections == connections
+    up, down = kinds(rig, "to_server"), kinds(rig, "to_client")
+    assert up >= {"hello", "observation.batch", "sync.complete"}
+    assert down >= {"welcome", "observation.ack", "anchor.snapshot"}
+    assert up & down == set()
+
+
+def kinds(rig: Rig, way: Direction) -> set[str]:
+    return {frame.kind for frame in rig.proxy.seen(direction=way)}
 
 
 def test_ot_20_a_rebuild_reads_one_conversation_again_and_touches_no_other(

@@ -247,7 +247,10 @@ def test_two_accounts_in_one_browser_are_never_crossed(
 def test_one_account_on_two_devices_is_one_fact_each(
     company: Company, first: tuple[Rig, Browser]
 ) -> None:
-    """OT-03, OT-60: two devices stand side by side; neither displaces the other."""
+    """OT-03, OT-60: two devices stand side by side; neither displaces the other.
+
+    The second one makes no anchor and no key of its own.
+    """
     account = company.page.corpus.account
     rig, browser = first
     bind(company, rig, account)
@@ -261,6 +264,26 @@ def test_one_account_on_two_devices_is_one_fact_each(
         devices = {page["deviceId"] for page in operator_pages(rig)}
         assert len(devices) == 2
         assert company.proxy.open_connections == 2
+        conversations = [
+            each.conversation_id for each in company.page.corpus.conversations
+        ]
+        wait_until(
+            lambda: anchored(company, account) == sorted(conversations),
+            20,
+            "one anchor for each conversation",
+        )
+        for each in (browser, second):
+            stores = ExtensionStorage(each).dump(DATABASE).stores
+            assert not [name for name in devices if name in str(stores)]
+
+
+def anchored(company: Company, account: str) -> list[str]:
+    """The conversations of Bright's anchors, as often as there are any."""
+    return sorted(
+        row["conversationId"]
+        for row in company.server.dump().of("anchor")
+        if row["channelAccountId"] == account
+    )
 
 
 def test_a_displaced_connection_ends_with_4409_and_does_not_fight(
