@@ -229,6 +229,8 @@ def test_an_observation_of_the_future_is_dropped_and_said(rig: Rig) -> None:
     )
     wait_until(lambda: waiting_name(rig, chat) is None, 20, "its drop", every=0.2)
     assert refusal.body is not None
+    acked = [(frame.body or {})["requestId"] for frame in rig.proxy.seen(ACK)]
+    assert refusal.body["requestId"] not in acked
     assert name_at_bright(rig, chat) != name
     assert in_store(rig)[chat]["rejectedObservedAtMs"] > 0
     assert fault_code(rig) == "profile_observed_at_future"

@@ -52,11 +52,13 @@ def greet_and_serve(talk: Talk) -> None:
     talk.serve()
 
 
-def connect_to(browser: Browser, bright: ScriptedBright) -> None:
+def connect_to(
+    browser: Browser, bright: ScriptedBright, *, is_bound: bool = True
+) -> None:
     ExtensionStorage(browser).set(
         {
             "serverUrl": bright.url,
-            "bindingToken": "token",
+            "bindingToken": "token" if is_bound else "",
             "settings": {**SHORT, "idleGraceMs": 60_000},
         }
     )
@@ -85,6 +87,19 @@ def keep_wanting(browser: Browser) -> None:
             }""",
             ACCOUNT,
         )
+
+
+def test_without_a_binding_no_connection_is_tried(browser: Browser) -> None:
+    """OT-60: however much waits for Bright; with one it goes on by itself."""
+    keep_wanting(browser)
+    with ScriptedBright(greet_and_serve, [ACCOUNT]) as bright:
+        connect_to(browser, bright, is_bound=False)
+        browser.worker.wake("alarm")
+        time.sleep(QUIET_SECONDS)  # what must not happen has this long to happen
+        assert bright.connections == 0
+        assert state(browser) == "unconfigured"
+        ExtensionStorage(browser).set({"bindingToken": "token"})
+        bright.wait_for("contact.profile.observed", lambda _: True, 20)
 
 
 @pytest.mark.parametrize(

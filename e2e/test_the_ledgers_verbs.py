@@ -142,6 +142,9 @@ def test_the_newest_profile_is_pending_until_exactly_it_is_confirmed(
     assert verbs("confirmProfile", account, exactly(older), 30) is False
     wrong_time = {**exactly(newer), "observedAtMs": 21}
     assert verbs("confirmProfile", account, wrong_time, 30) is False
+    wrong_print = {**exactly(newer), "fingerprint": "of Ines"}
+    assert verbs("confirmProfile", account, wrong_print, 30) is False
+    assert verbs.records(PROFILES, account)[0]["pending"]["observedAtMs"] == 20
     assert verbs("confirmProfile", account, exactly(newer), 31) is True
     assert verbs("confirmProfile", account, exactly(newer), 32) is False
     [record] = verbs.records(PROFILES, account)

@@ -58,30 +58,31 @@ def test_a_pending_read_without_an_account_fails(
 
 
 BARE = """
-(async () => {
+(async (name) => {
   const { firstUnder } = await import("/store/reads.js");
-  const opening = indexedDB.open("without indexes", 1);
+  const opening = indexedDB.open(`${name} bare`, 1);
   opening.onupgradeneeded = () => {
-    opening.result.createObjectStore("onetalk_candidates", { keyPath: "candidateKey" });
+    opening.result.createObjectStore(name, { keyPath: "key" });
   };
   await new Promise((resolve) => { opening.onsuccess = resolve; });
-  const transaction = opening.result.transaction(["onetalk_candidates"]);
+  const transaction = opening.result.transaction([name]);
   try {
-    const where = ["onetalk_candidates", "by_account_status", ["7", "pending_ack"]];
+    const where = [name, "by_account_status", ["7", "pending_ack"]];
     return await firstUnder(transaction, ...where, 5);
   } catch (error) {
     return error.code;
   } finally {
     opening.result.close();
-    indexedDB.deleteDatabase("without indexes");
+    indexedDB.deleteDatabase(`${name} bare`);
   }
-})()
+})
 """
 
 
-def test_a_read_without_its_index_fails(verbs: StoreVerbs) -> None:
+@pytest.mark.parametrize("store", [CANDIDATES, CARDS])
+def test_a_read_without_its_index_fails(verbs: StoreVerbs, store: str) -> None:
     """OT-17: there is no scan to fall back to."""
-    assert verbs.page.evaluate(BARE) == "index_missing"
+    assert verbs.page.evaluate(BARE, store) == "index_missing"
 
 
 def test_what_is_pending_of_an_account_is_its_own_alone(
