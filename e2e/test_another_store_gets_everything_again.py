@@ -106,4 +106,4 @@ def contacts(rig: Rig) -> set[str]:
 def remove(database: Path) -> None:
     """Take a database away with its log."""
     for path in database.parent.glob(f"{database.name}*"):
-        path.unlink()
+        path.unlink(missing_ok=True)  # a killed server's writer may be taking its log
