@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from extension_harness.devtools.cdp import DevTools, ProtocolEvent
 from extension_harness.devtools.evaluation import evaluate
+from extension_harness.devtools.service_workers import visit
 from extension_harness.errors import (
     DevToolsClosedError,
     DevToolsError,
@@ -37,6 +38,7 @@ EVENTS = frozenset(
 )
 EVENT_LIMIT = 10_000
 KILL_SECONDS = 10.0
+STARTED_SECONDS = 2.0
 ARM_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
 """What the worker may take to answer on a machine with more to do than processors."""
@@ -141,6 +143,7 @@ class ArmedTrap:
         if session is None or target is None:
             self._worker.stop()
             return
+        self._await_started()
         self._timeline.record("worker.kill", method="trap", target=target)
         with self._devtools.subscribe("Inspector.targetCrashed") as crashes:
             # Asked for first, it ends the script in the moment that the closing ends
@@ -156,6 +159,16 @@ class ArmedTrap:
                 pass
         # Held by a session, the next life would have the same target and session.
         self._let_go(session)
+
+    def _await_started(self) -> None:
+        # The browser starts a worker that is killed while it counts as starting once
+        # more by itself. One that stands in its first script counts so for ever.
+        with contextlib.suppress(DevToolsError), visit(self._devtools) as domain:
+            domain.version(
+                self._worker.script_url,
+                STARTED_SECONDS,
+                lambda it: it.running_status == "running",
+            )
 
     def _offer(self, event: ProtocolEvent) -> None:
         if event.method in EVENTS:

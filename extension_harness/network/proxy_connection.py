@@ -111,6 +111,9 @@ class Link:
         except OSError:
             self.cut()
             return
+        if not self.open:  # cut while it was being made: nobody else knows of it
+            _reset(self._server)
+            return
         for each in (self._client, self._server):
             with contextlib.suppress(OSError):
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
