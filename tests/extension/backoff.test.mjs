@@ -42,3 +42,26 @@ test("44xx but 4408 stops, 1012 waits 5 to 30 s, everything else backs off", () 
     );
   }
 });
+
+test("known bug 53: two hundred that lost their server do not come back together", () => {
+  const random = seeded(53);
+  const buckets = new Map();
+  for (let client = 0; client < 200; client += 1) {
+    let atMs = 0;
+    for (let attempt = 0; atMs < 60_000; attempt += 1) {
+      atMs += afterClose(1006, attempt, BOUNDS, random).delayMs;
+    }
+    const second = Math.floor(atMs / 1_000);
+    buckets.set(second, (buckets.get(second) ?? 0) + 1);
+  }
+  assert.ok(Math.max(...buckets.values()) <= 20, "over 10 % in one second");
+});
+
+/** @param {number} seed a small linear congruential generator: the same each time */
+function seeded(seed) {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}

@@ -21,6 +21,7 @@ from bright_server.messages import (
     Grant,
 )
 from bright_server.settings import Settings
+from bright_server.stores.sqlite import connection
 from bright_server.stores.sqlite.store import SqliteStore, bindings_opened, opened
 from tests.bright_server.frames import ACCOUNT, CONVERSATION, FIRST_ID
 from tests.bright_server.manual_clock import ManualClock
@@ -256,3 +257,29 @@ async def test_a_store_that_cannot_be_written_says_so_and_a_locked_one_is_let_be
         assert str(settings.database) in str(refused.value)
         other.execute("BEGIN IMMEDIATE")
         other.execute("ROLLBACK")
+
+
+async def test_bug_49_a_log_that_a_reader_has_pinned_is_cut_back_when_it_ends(
+    settings: Settings, grant: Grant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, rows = 2**20, 50
+    monkeypatch.setattr(connection, "_WAL_BYTES", limit)
+    log = settings.database.with_name(settings.database.name + "-wal")
+    async with opened(settings, ManualClock()) as store:
+
+        async def write(turn: int) -> None:
+            first = turn * rows
+            each = [observed(first + row, text="x" * 2_000) for row in range(rows)]
+            await store.commit_group([batch(grant, *each)])
+
+        with closing(sqlite3.connect(settings.database)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM message").fetchone()
+            for turn in range(80):
+                await write(turn)
+            assert log.stat().st_size > 4 * limit, "the reader pins nothing"
+        for turn in range(80, 120):
+            await write(turn)
+            if log.stat().st_size <= limit:
+                break
+        assert log.stat().st_size <= limit
