@@ -234,6 +234,13 @@ class ArmedTrap:
             self._let_go(session)
             return
         self._sessions[session] = str(info["targetId"])
+        try:
+            self._wrap(session, waiting=waiting)
+        except BaseException:
+            self._let_go(session)  # or a life that waits would wait for ever
+            raise
+
+    def _wrap(self, session: str, *, waiting: bool) -> None:
         self._devtools.call("Debugger.enable", session=session)
         if not waiting:
             self._install(session)
