@@ -38,16 +38,17 @@ def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
     )
     shorten_alarm(rig, 1)
     rig.open_page()
-    posted = 0
+    posted = restarts = 0
     for kill in range(KILLS):
         if posted < LIVE_MESSAGES and rng.random() < LIVE_MESSAGES / KILLS:
             chat = rng.choice(rig.page.corpus.conversations)
             rig.page.post_live(chat.conversation_id, f"said before kill {kill}")
             posted += 1
-        wait_running(rig)
+        restarts += brought_back(rig)
         # Not for luck: the instant of the kill is what is random here.
         time.sleep(rng.uniform(0, LONGEST_LIFE_SECONDS))
         rig.worker.stop(rng.choice(STOP_METHODS))
+    assert restarts <= 1, "a stalled browser is seen once in some thousands of kills"
     before = progress(rig)
     boots = {(frame.body or {})["bootId"] for frame in rig.proxy.seen("hello")}
     prove(rig, 90)
@@ -56,11 +57,11 @@ def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
     assert before.completed < before.started, "the sync was over before the kills were"
 
 
-def wait_running(rig: Rig) -> None:
+def brought_back(rig: Rig) -> int:
     """Wait for the extension's own means to bring the worker back.
 
     A browser whose queue of events a kill has stalled brings back none: not the fault
-    looked for here, and over with another start of it.
+    looked for here, and over with another start of it. Gives how many it took, 0 or 1.
     """
     try:
         rig.worker.wait_running()
@@ -72,3 +73,5 @@ def wait_running(rig: Rig) -> None:
         shorten_alarm(rig, 1)
         rig.open_page()
         rig.worker.wait_running()
+        return 1
+    return 0

@@ -15,11 +15,13 @@ from extension_harness.browser import Browser
 from extension_harness.errors import (
     BrowserStartError,
     DevToolsClosedError,
+    ExtensionNotActivatedError,
     ExtensionNotLoadedError,
     ProfileInUseError,
 )
 from extension_harness.launch.chromium import Chromium
 from extension_harness.storage import ExtensionStorage
+from extension_harness.timeline import Timeline
 
 RECORDER = FIXTURES / "recorder"
 PINNED_ID = "knodljakdhdobogleippahmnmegodcdi"
@@ -178,6 +180,23 @@ def test_a_worker_whose_script_does_not_start_is_told_as_such(
     reason = r"service-worker\.js is not registered: Uncaught SyntaxError"
     with pytest.raises(ExtensionNotLoadedError, match=reason):
         Browser.launch(folder, chromium=chromium)
+
+
+def test_a_worker_that_is_not_activated_is_told_after_another_start(
+    chromium: Chromium, timeline: Timeline, tmp_path: Path
+) -> None:
+    """The fault may be the browser's: it is started once more; then it is told."""
+    folder = tmp_path / "installs for ever"
+    shutil.copytree(RECORDER, folder)
+    script = folder / "service-worker.js"
+    forever = (
+        "self.addEventListener('install', e => e.waitUntil(new Promise(() => 0)));"
+    )
+    script.write_text(forever + script.read_text())
+    with pytest.raises(ExtensionNotActivatedError, match="installing running"):
+        Browser.launch(folder, chromium=chromium, timeline=timeline, timeout=8)
+    (again,) = timeline.events("browser.again")
+    assert "installing running" in str(again.facts["reason"])
 
 
 @pytest.mark.timeout(240)

@@ -2,11 +2,15 @@
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from e2e.conftest import FIXTURES, Listener
+from extension_harness.armed_trap import ArmedTrap
 from extension_harness.browser import Browser
+from extension_harness.devtools.cdp import ProtocolEvent
+from extension_harness.devtools.service_workers import visit
 from extension_harness.errors import TrapError, TrapNotHitError
 from extension_harness.network.faults import FaultProxy
 from extension_harness.storage import ExtensionStorage
@@ -47,6 +51,10 @@ def record(page: Page, identifier: str = "a") -> None:
 def rows(storage: ExtensionStorage) -> list[dict[str, str]]:
     store = storage.dump("recorder")
     return list(store.records("rows")) if store.present else []
+
+
+def has_ended(timeline: Timeline, times: int) -> bool:
+    return len(timeline.events("worker.end")) == times
 
 
 @pytest.mark.parametrize("running", [False, True], ids=["new-life", "running-life"])
@@ -100,7 +108,8 @@ def test_a_frame_sent_before_the_kill_arrives(
         armed.wait()
         proxy.wait_for("observation.batch")
         armed.kill()
-    assert listener.heard == ["a"]
+    # The proxy has it; the server may not have read it yet.
+    wait_until(lambda: listener.heard == ["a"], 10, "the frame at the server")
 
 
 def test_a_trap_before_the_listener_hears_a_runtime_message(
@@ -190,6 +199,30 @@ def test_a_worker_can_be_asked_while_a_trap_waits(page: Page, worker: Worker) ->
         armed.wait()
 
 
+def test_a_life_that_follows_a_stop_at_once_is_armed(
+    page: Page, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However late the trap's own thread hears that the life before has ended."""
+    handle = ArmedTrap._handle
+    late = threading.Event()
+
+    def handle_late(armed: ArmedTrap, event: ProtocolEvent) -> None:
+        if event.method == "Inspector.targetCrashed":
+            late.wait(10)
+        handle(armed, event)
+
+    monkeypatch.setattr(ArmedTrap, "_handle", handle_late)
+    worker.wake()
+    with worker.trap(Trap.transaction("rows")) as armed:
+        worker.stop()
+        with visit(worker._devtools()) as domain:
+            domain.start(page.evaluate("location.origin") + "/")
+        late.set()
+        worker.wait_running()
+        record(page)
+        armed.wait()
+
+
 def test_the_browser_can_be_killed_at_the_instant(
     page: Page, browser: Browser, worker: Worker, storage: ExtensionStorage
 ) -> None:
@@ -227,6 +260,33 @@ def test_what_an_action_raises_is_raised_by_wait(page: Page, worker: Worker) -> 
         record(page)
         with pytest.raises(ValueError, match="no"):
             armed.wait()
+
+
+def test_leaving_the_block_waits_for_the_kill_that_has_begun(
+    page: Page, worker: Worker, timeline: Timeline
+) -> None:
+    """Cut short, it would leave a worker that lives on with a part of its work lost."""
+    for _ in range(10):
+        ended = len(timeline.events("worker.end")) + 1
+        with worker.trap(Trap.transaction("rows")) as armed:
+            record(page)
+            wait_until(lambda: armed.hit is not None, 15, "the hit", every=0.001)
+        wait_until(partial(has_ended, timeline, ended), 5, f"end {ended} of a life")
+
+
+def test_leaving_the_block_raises_what_nobody_waited_for(
+    page: Page, worker: Worker
+) -> None:
+    def fail() -> None:
+        raise ValueError("unheard")
+
+    def leave_once_it_is_hit() -> None:
+        with worker.trap(Trap.transaction("rows"), action=fail) as armed:
+            record(page)
+            wait_until(lambda: armed.hit is not None, 15, "the hit")
+
+    with pytest.raises(ValueError, match="unheard"):
+        leave_once_it_is_hit()
 
 
 def test_a_second_trap_is_refused(worker: Worker) -> None:

@@ -174,7 +174,7 @@ def test_a_retry_carries_the_first_key(synced: Rig) -> None:
     assert len(mine()) >= 8
 
 
-@pytest.mark.corpus(seed=32, conversations=6, messages=160)
+@pytest.mark.corpus(seed=32, conversations=6, messages=300)
 def test_at_no_instant_does_a_checkpoint_name_what_is_not_stored(rig: Rig) -> None:
     """OT-43, OT-44, known bugs 32, 38: data first; what a kill leaves has no hole."""
     rig.configure(**SHORT, historyPageSize=6, maxBatchMessages=5)
@@ -186,12 +186,18 @@ def test_at_no_instant_does_a_checkpoint_name_what_is_not_stored(rig: Rig) -> No
     stores = [MESSAGES, CANDIDATES, CHECKPOINTS]
     rig.open_page()
     for _ in range(14):
-        trap = choose.choice(points)(choose.choice(stores)).times(choose.randint(1, 12))
+        trap = choose.choice(points)(choose.choice(stores)).times(choose.randint(1, 4))
         with rig.worker.trap(trap) as armed:
+            rig.page.switches.set(delay_ms=0)
             wait_until(partial(hit_or_complete, armed, rig), 30, f"{trap}", every=0.1)
+            # A life between two traps must not read on to the end.
+            rig.page.switches.set(delay_ms=3_000)
+            if armed.hit is not None:
+                armed.wait()  # until it is dead
         check_whole(rig)
         if complete(rig):
             break
+    rig.page.switches.set(delay_ms=0)
     prove(rig)
     assert len(rig.timeline.events("trap.hit")) >= 6, "it was over before the kills"
 

@@ -47,7 +47,8 @@ ANSWER_SECONDS = 10.0
 class ArmedTrap:
     """A trap that is set; made by `Worker.trap`, used as a context manager.
 
-    Fires once. Leaving the block lets a worker that still stands there go on.
+    Fires once. Leaving the block waits for an action that has begun, raises what it
+    raised unless `wait` did, and lets a worker that still stands there go on.
     """
 
     def __init__(
@@ -63,10 +64,13 @@ class ArmedTrap:
         self._action = action
         self._worker = worker
         self._devtools = DevTools(devtools_url)
+        self._lock = threading.Lock()  # over leaving and firing: one of them is first
         self._leaving = False
+        self._told = False
         self._timeline = timeline
         self._events: queue.Queue[ProtocolEvent | None] = queue.Queue(EVENT_LIMIT)
-        self._sessions: dict[str, str] = {}  # session → target id
+        self._held: dict[str, str] = {}  # session → target id, of every attachment
+        self._sessions: dict[str, str] = {}  # those of them that are this worker's
         self._armed: set[str] = set()  # sessions with the wrappers in place
         self._hit: Hit | None = None
         self._standing: str | None = None
@@ -82,9 +86,21 @@ class ArmedTrap:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._leaving = True
+    def __exit__(
+        self, _type: object = None, error: BaseException | None = None, *_: object
+    ) -> None:
+        with self._lock:
+            self._leaving = True
+            fired = self._hit is not None
+        if fired:  # its action is under way, or done: a kill cut short would not kill
+            self._done.wait(KILL_SECONDS + ANSWER_SECONDS)
         self._done.set()
+        self._take_down()
+        if error is None and self._failure is not None and not self._told:
+            self._told = True
+            raise self._failure
+
+    def _take_down(self) -> None:
         with contextlib.suppress(DevToolsError):
             self.release()
             self._disarm()
@@ -121,6 +137,7 @@ class ArmedTrap:
                 str(self.trap), timeout, f"{len(self._armed)} lives armed"
             )
         if self._failure is not None:
+            self._told = True
             raise self._failure
         if self._hit is None:
             raise TrapNotHitError(str(self.trap), timeout)
@@ -157,8 +174,17 @@ class ArmedTrap:
             left = countdown(KILL_SECONDS)
             while crashes.get(left()).session_id != session:
                 pass
-        # Held by a session, the next life would have the same target and session.
-        self._let_go(session)
+        self._let_go(session)  # as `let_go_of`
+
+    def let_go_of(self, target: str) -> None:
+        """Detach from a life that has ended, from whatever thread ended it.
+
+        Held by a session, the next life would be taken for the same target and would
+        start without its wrappers.
+        """
+        for session, held in list(self._held.items()):
+            if held == target:
+                self._let_go(session)
 
     def _await_started(self) -> None:
         # The browser starts a worker that is killed while it counts as starting once
@@ -171,6 +197,9 @@ class ArmedTrap:
             )
 
     def _offer(self, event: ProtocolEvent) -> None:
+        if event.method == "Target.attachedToTarget":
+            target = event.params["targetInfo"]["targetId"]
+            self._held[str(event.params["sessionId"])] = str(target)
         if event.method in EVENTS:
             with contextlib.suppress(queue.Full):
                 self._events.put_nowait(event)
@@ -193,9 +222,7 @@ class ArmedTrap:
         elif event.session_id in self._sessions:
             session = str(event.session_id)
             if event.method == "Inspector.targetCrashed":
-                # While a session holds on, the next life would keep target and session
-                # and start without being held.
-                self._let_go(session)
+                self._let_go(session)  # as `let_go_of`
             else:
                 self._paused(session, event.params)
 
@@ -207,6 +234,13 @@ class ArmedTrap:
             self._let_go(session)
             return
         self._sessions[session] = str(info["targetId"])
+        try:
+            self._wrap(session, waiting=waiting)
+        except BaseException:
+            self._let_go(session)  # or a life that waits would wait for ever
+            raise
+
+    def _wrap(self, session: str, *, waiting: bool) -> None:
         self._devtools.call("Debugger.enable", session=session)
         if not waiting:
             self._install(session)
@@ -231,16 +265,21 @@ class ArmedTrap:
             self._devtools.call("Debugger.resume", session=session)
             return
         found = self._run(session, "harnessTrap.hit")
-        if found is None or self._hit is not None or self._leaving:
-            if self._leaving:
-                self._run(session, "harnessTrap.disarm()")
-            self._devtools.call("Debugger.resume", session=session)  # another's pause
+        with self._lock:
+            fires = found is not None and self._hit is None and not self._leaving
+            if fires:
+                self._standing = session
+                self._hit = Hit(
+                    found["point"], found.get("kind"), tuple(found["stores"])
+                )
+        if fires:
+            self._fire(found)
             return
-        self._fire(session, found)
+        if self._leaving:
+            self._run(session, "harnessTrap.disarm()")
+        self._devtools.call("Debugger.resume", session=session)  # another's pause
 
-    def _fire(self, session: str, found: Mapping[str, Any]) -> None:
-        self._standing = session
-        self._hit = Hit(found["point"], found.get("kind"), tuple(found["stores"]))
+    def _fire(self, found: Mapping[str, Any]) -> None:
         self._timeline.record(
             "trap.hit",
             point=found["point"],
@@ -284,6 +323,7 @@ class ArmedTrap:
         self._sessions.pop(session, None)
         with contextlib.suppress(DevToolsError):
             self._devtools.call("Target.detachFromTarget", {"sessionId": session})
+        self._held.pop(session, None)
 
     def _disarm(self) -> None:
         for session in list(self._sessions):

@@ -8,10 +8,11 @@ that it lives and dies as at a user's.
 
 import atexit
 import contextlib
+import logging
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from extension_harness.errors import (
     BrowserStartError,
     DevToolsClosedError,
     DevToolsError,
+    ExtensionNotActivatedError,
     ExtensionUpdateError,
     HarnessError,
     TrapFiredError,
@@ -41,6 +43,8 @@ from extension_harness.worker import Worker
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as PlaywrightBrowser
+
+logger = logging.getLogger(__name__)
 
 START_SECONDS = 30.0
 
@@ -138,6 +142,9 @@ class Browser:
     def reopen(self, timeout: float = START_SECONDS) -> None:
         """Start Chromium on the profile and prove the extension again.
 
+        A browser that knows the extension and does not activate its worker is started
+        once more (docs/harness.md), with ``browser.again`` in the timeline.
+
         Raises BrowserStartError when this browser still runs, and as `launch`.
         """
         if self.running:
@@ -145,15 +152,24 @@ class Browser:
                 f"this browser still runs on {self.profile}; close or kill it first"
             )
         left = countdown(timeout)
+        try:
+            process = self._start(left)
+        except ExtensionNotActivatedError as failed:
+            logger.warning("Chromium is started once more: %s", failed)
+            self.timeline.record("browser.again", reason=str(failed))
+            self.quit()
+            process = self._start(countdown(timeout))
+        self.timeline.record("browser.open", pid=process.pid)
+
+    def _start(self, left: Callable[[], float]) -> BrowserProcess:
         self._release()
         switches = self._options.switches(self.profile, self.extension.folder)
-        self._process = BrowserProcess(
-            self.chromium, self.profile, switches, self._home
-        )
-        self._devtools = DevTools(self._process.devtools_url(left()))
+        process = BrowserProcess(self.chromium, self.profile, switches, self._home)
+        self._process = process
+        self._devtools = DevTools(process.devtools_url(left()))
         self.worker.watch(self._devtools)
-        prove_loaded(self._devtools, self.extension, self._process.log_tail, left())
-        self.timeline.record("browser.open", pid=self._process.pid)
+        prove_loaded(self._devtools, self.extension, process.log_tail, left())
+        return process
 
     def update(self, extension: Path, timeout: float = START_SECONDS) -> None:
         """Put this build in the loaded one's place, keeping id, profile and data.

@@ -101,6 +101,10 @@ class ExtensionNotLoadedError(HarnessError):
         super().__init__(f"extension {extension} is not loaded: {reason}{seen}")
 
 
+class ExtensionNotActivatedError(ExtensionNotLoadedError):
+    """The browser knows the extension and does not make its service worker active."""
+
+
 class TrapFiredError(HarnessError):
     """A trap fired while the extension was loaded: what stands now is the trap's doing.
 

@@ -130,6 +130,8 @@ class Worker:
             error=WorkerStateTimeoutError,
             every=0.005,
         )
+        if self._armed is not None:
+            self._armed.let_go_of(target["targetId"])
 
     def wait_stopped(self, timeout: float) -> None:
         """Wait until it is not running; warns (AttachedMode) when it is held."""

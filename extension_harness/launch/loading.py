@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable
 
 from extension_harness.devtools.cdp import DevTools
-from extension_harness.devtools.service_workers import visit
+from extension_harness.devtools.service_workers import Version, visit
 from extension_harness.errors import (
     DevToolsError,
     EvaluationError,
+    ExtensionNotActivatedError,
     ExtensionNotLoadedError,
     WaitTimeoutError,
 )
@@ -27,6 +28,8 @@ FIRST_SECONDS = 2.0
 """After this long without an answer the browser is asked why."""
 WORKER_SECONDS = 20.0
 """How long a loaded extension's worker may take to be activated."""
+STATES = 8
+"""How many of the states that a worker's versions were in an error names."""
 # Runs in the document: null until the origin is the extension's and the API is there.
 MANIFEST = """
 location.protocol === "chrome-extension:" && globalThis.chrome?.runtime?.id
@@ -41,7 +44,8 @@ def prove_loaded(
 ) -> None:
     """Prove that the extension is loaded and its worker registered.
 
-    Raises ExtensionNotLoadedError, naming Chromium's own reason and the targets seen.
+    Raises ExtensionNotLoadedError, naming Chromium's own reason and the targets seen;
+    ExtensionNotActivatedError when only its worker does not become active.
     """
     left = countdown(timeout)
     asked = False
@@ -109,28 +113,42 @@ def _prove_registered(
     script = (extension.service_worker or "").lstrip("/").removeprefix("./")
     left = countdown(timeout)
     thrown = None
+    states: list[str] = []
+
+    def is_activated(version: Version) -> bool:
+        states.append(f"{version.version_id} {version.status} {version.running_status}")
+        return version.status == "activated"
+
     with visit(devtools) as domain:
         url = f"{extension.origin}/{script}"
         while left() and thrown is None:
             # Before it is activated Chromium itself starts a stopped worker once more.
-            if domain.version(
-                url, min(left(), FIRST_SECONDS), lambda it: it.status == "activated"
-            ):
+            if domain.version(url, min(left(), FIRST_SECONDS), is_activated):
                 return
             thrown = re.search(
                 rf'"(Uncaught [^"]*)", source: {re.escape(extension.origin)}',
                 log_tail(),
             )
-    reason = thrown.group(1) if thrown else f"not activated within {timeout:g} s"
-    raise ExtensionNotLoadedError(
+    if thrown is not None:
+        raise ExtensionNotLoadedError(
+            str(extension.folder),
+            f"its service worker {script} is not registered: {thrown.group(1)}",
+            _seen(devtools),
+        )
+    raise ExtensionNotActivatedError(
         str(extension.folder),
-        f"its service worker {script} is not registered: {reason}",
+        f"its service worker {script} is not activated within {timeout:g} s; versions "
+        f"seen: {', '.join(states[-STATES:]) or 'none'}",
         _seen(devtools),
     )
 
 
 def _seen(devtools: DevTools) -> list[str]:
     try:
-        return [f"{target['type']} {target['url']}" for target in devtools.targets()]
+        return [
+            f"{target['type']} {target['url']}"
+            + " (held by a debugger)" * bool(target["attached"])
+            for target in devtools.targets()
+        ]
     except DevToolsError:
         return []
