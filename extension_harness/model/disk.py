@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any
 
 from extension_harness.model.errors import StoreError
+from extension_harness.model.small_storage import SmallStorage
 from extension_harness.model.steps import Json, Value
 from migrations.onetalk import StoreNewerError, UpgradeFailedError, open_store
 from storage_schema import Connection, DomError, Factory, StillBlockedError
@@ -16,23 +16,16 @@ Closed = Callable[[str], object]
 """Told why a connection was closed under its worker: `newer`, `deleted`, …"""
 
 
-class Disk:
-    """The IndexedDB of the extension, its small storage, its alarm, the open tabs.
-
-    `local` is chrome.storage.local. `tabs` are the ids of the tabs that show the page
-    now: whoever drives the model keeps it true.
-    """
+class Disk(SmallStorage):
+    """The IndexedDB of the extension, and what the browser keeps beside it."""
 
     def __init__(
         self,
         local: Mapping[str, Any] | None = None,
         factory: Factory | None = None,
     ) -> None:
+        super().__init__(local)
         self.factory = factory or Factory()
-        self.local: dict[str, Any] = deepcopy(dict(local or {}))
-        self.session: dict[str, Any] = {}
-        self.has_alarm = False
-        self.tabs: list[int] = []
         self._connection: Connection | None = None
         self._closed: Closed | None = None
 

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
+from extension_harness.model.small_storage import SmallStorage
 from storage_schema import Connection
-
-if TYPE_CHECKING:
-    from extension_harness.model.disk import Disk
-    from extension_harness.model.tasks import Task
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object as the wire, the page and the store have it."""
 
 Value: TypeAlias = Any
 """A JSON value of whatever kind."""
+
+
+class Awaited(Protocol):
+    """A task of this life as one that waits for its end sees it."""
+
+    name: str
+    is_over: bool
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Local:
     """
 
     name: str
-    call: Callable[[Disk], Any]
+    call: Callable[[SmallStorage], Any]
 
 
 @dataclass(frozen=True)
@@ -78,14 +82,14 @@ class Pause:
 class Join:
     """Waits until other tasks of this life are over, however they ended."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[Awaited, ...]
 
 
 @dataclass(frozen=True)
 class Within:
     """Waits until a task is over, at most so many ms: sends in whether it is."""
 
-    task: Task
+    task: Awaited
     ms: float
 
 
