@@ -12,9 +12,9 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
-from extension_harness.devtools.cdp import DevTools, ProtocolEvent
+from extension_harness.devtools.cdp import DevTools, Json, ProtocolEvent
 from extension_harness.devtools.evaluation import evaluate
 from extension_harness.devtools.service_workers import visit
 from extension_harness.errors import (
@@ -26,9 +26,6 @@ from extension_harness.errors import (
 from extension_harness.timeline import Timeline
 from extension_harness.traps import Hit, Trap
 from extension_harness.waiting import countdown, wait_until
-
-if TYPE_CHECKING:
-    from extension_harness.worker import Worker
 
 Action = Literal["kill", "hold"] | Callable[[], object]
 SCRIPT = files("extension_harness").joinpath("injected/trap.js").read_text("utf-8")
@@ -44,6 +41,20 @@ ANSWER_SECONDS = 10.0
 """What the worker may take to answer on a machine with more to do than processors."""
 
 
+class TrappedWorker(Protocol):
+    """The worker that a trap is set for; `Worker` is one."""
+
+    script_url: str
+
+    def target(self) -> Json | None:
+        """Its target as the browser tells it, or None while it is stopped."""
+        ...
+
+    def stop(self) -> None:
+        """End this life at once; no error when it is stopped."""
+        ...
+
+
 class ArmedTrap:
     """A trap that is set; made by `Worker.trap`, used as a context manager.
 
@@ -55,7 +66,7 @@ class ArmedTrap:
         self,
         trap: Trap,
         action: Action,
-        worker: "Worker",
+        worker: TrappedWorker,
         devtools_url: str,
         timeline: Timeline,
     ) -> None:
