@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from extension_harness.model.disk import Disk
 from extension_harness.model.effects import (
@@ -35,15 +35,13 @@ from extension_harness.model.events import (
     SocketOpened,
     Started,
 )
+from extension_harness.model.steps import Step
 from extension_harness.model.tasks import Task
 from extension_harness.model.worker import ModelWorker
 from extension_harness.simulation.clock import SteadyTime, WallClock
 from extension_harness.simulation.network import Closing, Item, Link, Text
 from extension_harness.simulation.tab import Asked, Tab
 from extension_harness.simulation.truth import Row
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.plants import Plant
 
 ALARM_MS = 30_000
 IDLE_MS = 30_000
@@ -80,6 +78,22 @@ class DeviceWatch(Protocol):
 
     def transacted(self, device: Device, name: str) -> None:
         """A transaction of the worker is over."""
+        ...
+
+
+class DevicePlant(Protocol):
+    """A planted bug, as far as it changes what a device does."""
+
+    def effect(self, device: Device, effect: Effect) -> Effect:
+        """Change what a worker asks for."""
+        ...
+
+    def step(self, device: Device, step: Step | None) -> Step | None:
+        """Change a step of a worker's task before it is done."""
+        ...
+
+    def answered(self, device: Device, body: Row, answer: Row) -> None:
+        """Hear what a page answers to a question for history."""
         ...
 
 
@@ -128,7 +142,7 @@ class Device:
         self._pages = 0
         self._replies = 0
         self._timer_order = 0
-        self.plant: Plant | None = None
+        self.plant: DevicePlant | None = None
 
     # Its life.
 

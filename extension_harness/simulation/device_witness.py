@@ -7,15 +7,13 @@ the same record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from extension_harness.simulation.bright_witness import BrightWitness
+from extension_harness.simulation.device import Device
 from extension_harness.simulation.truth import Row, Scope, Truth
 from extension_harness.simulation.violation import broken
 from storage_schema.onetalk import ALL_STORES, DATABASE_NAME
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.device import Device
 
 MESSAGES: Final = "onetalk_messages"
 CANDIDATES: Final = "onetalk_candidates"

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extension_harness.simulation.network import Link, Text
+from extension_harness.simulation.device import Device
+from extension_harness.simulation.network import Direction, Link, Text
 from extension_harness.simulation.server.disk import PowerCutError
 from extension_harness.simulation.server.machine import PING_GIVES_UP_MS
+from extension_harness.simulation.world import World
 from migrations.onetalk import STEPS
 from storage_schema import Connection, QuotaExceededError
 from storage_schema.onetalk import DATABASE_NAME
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.device import Device
-    from extension_harness.simulation.network import Direction
-    from extension_harness.simulation.world import World
 
 _DELAYS_MS: Final = (100, 2_000, 12_000, 45_000)
 _JUMPS_MS: Final = (
@@ -29,7 +26,6 @@ _JUMPS_MS: Final = (
 )  # fmt: skip
 _OUTAGES_MS: Final = (1_000, 10_000, 60_000)
 _MOST_STATEMENTS: Final = 9
-_MOST_COPIES: Final = 8
 _OLD_VERSION: Final = STEPS[-1].from_version
 
 
@@ -41,9 +37,7 @@ class Faults:
         self._later: list[tuple[int, Callable[[], None]]] = []
         self._held: dict[int, Connection] = {}
         self._write_error: sqlite3.Error | None = None
-        self._copies: list[bytes] = []
-        self.has_clock_jumped = False
-        self.restores = 0
+        self._restores = 0
 
     # For the scheduler.
 
@@ -75,12 +69,6 @@ class Faults:
         error, self._write_error = self._write_error, None
         return error
 
-    def note_commit(self) -> None:
-        """Keep a copy of Bright's store, as an operator would."""
-        if "store_restored" in self._world.scenario.faults:
-            self._copies.append(self._world.disk.copy())
-            del self._copies[:-_MOST_COPIES]
-
     def hold_store(self, device: Device) -> None:
         """Have an older version of the extension hold the store open for a while."""
         request = device.disk.factory.open(
@@ -107,7 +95,7 @@ class Faults:
 
     def _browser_clock_jumped(self, number: int, variety: int) -> bool:
         self._device(number).wall.jump(_JUMPS_MS[variety % len(_JUMPS_MS)])
-        self.has_clock_jumped = True
+        self._world.has_clock_jumped = True
         return True
 
     def _quota_met(self, number: int, _variety: int) -> bool:
@@ -190,7 +178,7 @@ class Faults:
 
     def _server_clock_jumped(self, _number: int, variety: int) -> bool:
         self._world.server.clock.jump(_JUMPS_MS[variety % len(_JUMPS_MS)])
-        self.has_clock_jumped = True
+        self._world.has_clock_jumped = True
         return True
 
     def _binding_revoked(self, number: int, variety: int) -> bool:
@@ -209,12 +197,12 @@ class Faults:
 
     def _store_restored(self, _number: int, variety: int) -> bool:
         world = self._world
-        if not self._copies:
+        if not world.backups:
             return False
         world.server.kill(world.links)
-        self.restores += 1
-        copy = self._copies[variety % len(self._copies)]
-        world.disk.restore(copy, f"store-{self.restores}")
+        self._restores += 1
+        copy = world.backups[variety % len(world.backups)]
+        world.disk.restore(copy, f"store-{self._restores}")
         for device in world.devices:
             world.server.keep(world.bindings[device.number], device.accounts)
         world.witness.restored()

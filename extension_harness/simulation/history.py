@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from extension_harness.simulation.course import Choice, Course
 from extension_harness.simulation.narration import told
 from extension_harness.simulation.plants import Plant
 from extension_harness.simulation.rest import faults_at_rest
 from extension_harness.simulation.scenario import Scenario
 from extension_harness.simulation.violation import Violation
-from extension_harness.simulation.world import Choice, World
+from extension_harness.simulation.world import World
 
 _INSTANTS: Final = (None, None, "step", "step", "answer", "down", "up", "write")
 """After what a fault strikes: a death just there finds more than one anywhere."""
@@ -87,11 +88,13 @@ class _History:
     def run(self, choices: _Chooser | Iterator[Choice]) -> Outcome:
         violation: Violation | None = None
         with _quiet():
-            world = World(self._scenario, self._plant)
+            world = World(self._scenario)
+            self._plant.put_into(world)
+            course = Course(world)
             try:
-                world.begin()
-                self._choose(world, choices)
-                self._rest(world)
+                course.begin()
+                self._choose(course, choices)
+                self._rest(course)
             except Violation as broken:
                 violation = broken
             finally:
@@ -105,12 +108,12 @@ class _History:
             self._faults,
         )
 
-    def _choose(self, world: World, choices: _Chooser | Iterator[Choice]) -> None:
+    def _choose(self, course: Course, choices: _Chooser | Iterator[Choice]) -> None:
         chooser = choices if isinstance(choices, _Chooser) else None
-        chosen = choices.choices(world) if isinstance(choices, _Chooser) else choices
+        chosen = choices.choices(course) if isinstance(choices, _Chooser) else choices
         for choice in chosen:
             self._schedule.append(choice)  # also one that breaks a promise
-            is_done = self._do_one(world, choice)
+            is_done = self._do_one(course, choice)
             if not is_done:
                 self._schedule.pop()
             elif choice[0] == "fault":
@@ -119,24 +122,25 @@ class _History:
             if chooser is not None:
                 chooser.heard(choice, is_done=is_done)
 
-    def _rest(self, world: World) -> None:
+    def _rest(self, course: Course) -> None:
         """Let everything come right: all that is possible happens, in turn."""
         if not self._tells_rest:
             self._tell = None
-        self._calm(world)
-        for promise, what in faults_at_rest(world):
+        self._calm(course)
+        for promise, what in faults_at_rest(course.world):
             raise Violation(promise, f"{what}, when all had come to rest")
 
-    def _calm(self, world: World) -> None:
+    def _calm(self, course: Course) -> None:
         """Heal, and do what is possible in turn, until all is as it has to be."""
-        world.faults.heal()
+        world = course.world
+        course.faults.heal()
         until_ms = world.steady.now_ms + _PATIENCE_MS
         renewed_at_ms = world.steady.now_ms + _PATIENCE_MS // 2
         turn = 0
         for _ in range(_MOST_STEPS_AT_REST):
-            possible = world.choices()
+            possible = course.choices()
             if possible:
-                self._do(world, possible[turn % len(possible)])
+                self._do(course, possible[turn % len(possible)])
                 turn += 1
                 continue
             if not any(faults_at_rest(world)):
@@ -145,19 +149,20 @@ class _History:
                 # Facts of a conversation that had no checkpoint wait for a connection.
                 world.renew_connections()
                 renewed_at_ms = until_ms
-            if world.steady.now_ms > until_ms or not self._do(world, ("tick",)):
+            if world.steady.now_ms > until_ms or not self._do(course, ("tick",)):
                 return
 
-    def _do_one(self, world: World, choice: Choice) -> bool:
+    def _do_one(self, course: Course, choice: Choice) -> bool:
         if choice[0] == "calm":
-            self._calm(world)
+            self._calm(course)
             return True
-        return self._do(world, choice)
+        return self._do(course, choice)
 
-    def _do(self, world: World, choice: Choice) -> bool:
+    def _do(self, course: Course, choice: Choice) -> bool:
+        world = course.world
         line = told(world, choice) if self._tell else ""
         try:
-            done = world.apply(choice)
+            done = course.apply(choice)
         finally:
             if self._tell:
                 self._tell(line)
@@ -180,7 +185,7 @@ class _Chooser:
         self._armed: dict[str, list[Choice]] = {}
         self._tick_rate = rng.choice((0.0, 0.02, 0.1))
 
-    def choices(self, world: World) -> Iterator[Choice]:
+    def choices(self, course: Course) -> Iterator[Choice]:
         live = self._scenario.live
         word_rate = live / self._scenario.steps
         fault_rate = self._scenario.most_faults / self._scenario.steps * 1.5
@@ -199,7 +204,7 @@ class _Chooser:
                 self._faults_left -= 1
                 self._arm(self._fault())
             else:
-                yield self._ordinary(world)
+                yield self._ordinary(course)
 
     def heard(self, choice: Choice, *, is_done: bool) -> None:
         """Learn whether a choice was possible."""
@@ -243,8 +248,8 @@ class _Chooser:
         kind = self._rng.choice(self._scenario.faults)
         return ("fault", kind, self._rng.randrange(4), self._rng.randrange(72))
 
-    def _ordinary(self, world: World) -> Choice:
-        possible = world.choices()
+    def _ordinary(self, course: Course) -> Choice:
+        possible = course.choices()
         if not possible or self._rng.random() < self._tick_rate:
             return ("tick",)
         return self._rng.choice(possible)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from extension_harness.simulation.course import Choice
 from extension_harness.simulation.network import Closing, Item
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.world import Choice, World
+from extension_harness.simulation.world import World
 
 _WIDTH = 160
 _OF_DEVICES = frozenset({"step", "speak", "answer"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from bright_server.commit.contract import (
     Claim,
@@ -22,16 +22,14 @@ from bright_server.stores.sqlite.store import SqliteStore
 from extension_harness.model.effects import Effect, PageRequest, Send
 from extension_harness.model.errors import StoreError
 from extension_harness.model.steps import Step, Transact
+from extension_harness.simulation.device import Device
 from extension_harness.simulation.errors import UnknownPlantError
 from extension_harness.simulation.truth import Row
+from extension_harness.simulation.world import World
 from storage_schema import Connection
 from storage_schema.onetalk import apply_results, update_checkpoint
 from storage_schema.onetalk.names import CANDIDATES, MESSAGES, PROFILES
 from storage_schema.onetalk.records import CheckpointRecord
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.device import Device
-    from extension_harness.simulation.world import World
 
 
 class Plant:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from extension_harness.simulation.device import Device
 from extension_harness.simulation.device_witness import (
     CANDIDATES,
     CARDS,
@@ -13,10 +13,7 @@ from extension_harness.simulation.device_witness import (
     MESSAGES,
     PROFILES,
 )
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.device import Device
-    from extension_harness.simulation.world import World
+from extension_harness.simulation.world import World
 
 _SEQUENCES = """
 SELECT count(m.position), coalesce(min(m.sequence), 0), coalesce(max(m.sequence), 0),
@@ -83,7 +80,7 @@ def _device_faults(world: World, device: Device) -> Iterator[Fault]:
         for message in conversation.messages:
             if message.scope not in facts:
                 yield "no_loss", f"device {device.number} never met {message.scope}"
-    if world.sends_profiles and not world.faults.has_clock_jumped:
+    if not world.has_clock_jumped:
         yield from _profile_faults(world, device)
         yield from _facts_faults(world, device)
     yield from _card_faults(world, device)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extension_harness.simulation.course import Choice
 from extension_harness.simulation.errors import ScheduleUnreadableError
 from extension_harness.simulation.history import Outcome
 from extension_harness.simulation.scenario import Scenario
-from extension_harness.simulation.world import Choice
 
 _FORMAT = 1
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from extension_harness.simulation.course import Choice
 from extension_harness.simulation.history import Outcome, replay
 from extension_harness.simulation.plants import Plant
 from extension_harness.simulation.scenario import Scenario
-from extension_harness.simulation.world import Choice
 
 _MOST_REPLAYS = 1_500
 

@@ -6,17 +6,13 @@ have in common, and who is told what.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from extension_harness.simulation.bright_witness import BrightWitness
+from extension_harness.simulation.device import Device
 from extension_harness.simulation.device_witness import DeviceWitness
 from extension_harness.simulation.network import Link
 from extension_harness.simulation.server.disk import ServerDisk
 from extension_harness.simulation.truth import Row, Truth
 from extension_harness.simulation.violation import Violation
-
-if TYPE_CHECKING:
-    from extension_harness.simulation.device import Device
 
 
 class Witness:
