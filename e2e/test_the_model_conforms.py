@@ -77,7 +77,7 @@ def test_a_recorded_sync_is_lived_again(
 
 def recorded(rig: Rig, rng: random.Random, plan: Sequence[Happening]) -> Recorded:
     """A sync with live messages while much happens; its lines, and the last disk."""
-    recording = Recording(rig.browser)
+    recording = Recording(rig.browser.extension_page())
     rig.configure(
         historyPageSize=rng.choice((4, 10, 50)), maxBatchMessages=rng.choice((3, 200))
     )

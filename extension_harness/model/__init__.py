@@ -3,8 +3,7 @@
 One file here is one file of `extension/background` or `extension/shared`; the store is
 `storage_schema.onetalk`. `ModelWorker` is one life of the worker on a `Disk`,
 `ModelPage` a page with its content script that shows a `Truth`. `conformance` holds the
-model against recordings of the real extension, `load` runs many of them against a real
-server.
+model against recordings of the real extension.
 """
 
 from __future__ import annotations

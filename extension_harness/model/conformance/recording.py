@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from extension_harness.browser import Browser
-from extension_harness.tab import Page
+from typing import Any, Protocol
 
 RECORDER = Path(__file__).with_name("recorder.js")
 _LISTEN = """
@@ -17,11 +15,23 @@ true
 _TAKE = "globalThis.heard.splice(0)"
 
 
+class Document(Protocol):
+    """One of the extension's own documents, open in a browser; `tab.Page` is one."""
+
+    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - a JSON value
+        """JavaScript in the document; gives what it comes to."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+
 class Recording:
     """Hears every life of the worker that begins after it; close it in the end."""
 
-    def __init__(self, browser: Browser) -> None:
-        self._page: Page = browser.extension_page()
+    def __init__(self, page: Document) -> None:
+        self._page = page
         self._page.evaluate(_LISTEN)
         self._lines: list[str] = []
 

@@ -1,11 +1,11 @@
-"""`python -m extension_harness.model.load`: the same as `bright load`."""
+"""`python -m extension_harness.load`: the same as `bright load`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from extension_harness.model.load.cli import add_arguments, main
+from extension_harness.load.cli import add_arguments, main
 
 parser = argparse.ArgumentParser(prog="bright load")
 add_arguments(parser)

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from extension_harness.load.run import Plan, run
+from extension_harness.load.verdict import faults_of, is_at_rest
 from extension_harness.model.disk import Disk
-from extension_harness.model.load.run import Plan, run
-from extension_harness.model.load.verdict import faults_of, is_at_rest
 from extension_harness.model.truth import Truth
 from extension_harness.server import BrightServer
 
@@ -40,7 +40,7 @@ def test_the_command_ends_with_its_verdict() -> None:
     """The last line is one JSON object; the status is 0 where all agree."""
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "extension_harness.model.load"),
+            *(sys.executable, "-m", "extension_harness.load"),
             *("--extensions", "2", "--seconds", "1", "--server-kills", "0"),
         ],
         capture_output=True,

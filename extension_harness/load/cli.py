@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from extension_harness.errors import HarnessError
-from extension_harness.model.load.run import Plan, run
+from extension_harness.load.run import Plan, run
 from extension_harness.server import BrightServer
 
 

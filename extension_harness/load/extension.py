@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from extension_harness.load.link import Link
 from extension_harness.model import effects as out
 from extension_harness.model import events
 from extension_harness.model.apart import Apart
 from extension_harness.model.disk import Disk
-from extension_harness.model.load.link import Link
 from extension_harness.model.page import ModelPage
 from extension_harness.model.steps import Json
 from extension_harness.model.tasks import Task

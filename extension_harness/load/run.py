@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from extension_harness.errors import WaitTimeoutError
-from extension_harness.model.load.extension import LiveExtension, Place
-from extension_harness.model.load.verdict import faults_of, is_at_rest
+from extension_harness.load.extension import LiveExtension, Place
+from extension_harness.load.verdict import faults_of, is_at_rest
 from extension_harness.model.steps import Json
 from extension_harness.server import BrightServer, StoreDump
 
