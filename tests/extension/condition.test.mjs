@@ -12,7 +12,10 @@ const CAPTCHA = '<html><div id="baxia-punish">Slide to verify</div></html>';
 
 /** A page whose document and clock are the test's. */
 function page({ aliId = "2500000000001", sdk = true } = {}) {
-  const { bright, window } = pageWorld({ aliId });
+  const { bright, window } = pageWorld({
+    aliId,
+    fetch: async () => window.answer,
+  });
   const here = { text: "x".repeat(5_000), shown: {}, searches: [], now: 0 };
   window.performance = { now: () => here.now };
   window.document = {
@@ -84,6 +87,42 @@ test("P1, P2: a login and a captcha are known in every form that they come in", 
   assert.equal(codeOf(bright, said), null);
 });
 
+test("P1, P15: a redirect is a login that was lost, 429 and 503 are a busy page", async () => {
+  const { bright, window } = page();
+  const codeFor = async (response) => {
+    window.answer = response;
+    return bright.http.get("/x", 1_000).then(
+      () => null,
+      (error) => error.code,
+    );
+  };
+  assert.equal(await codeFor({ type: "opaqueredirect" }), "login_lost");
+  for (const status of [429, 503]) {
+    const answer = new Response("{}", { status });
+    assert.equal(await codeFor(answer), "page_busy");
+  }
+  const broken = new Response("{}", { status: 500 });
+  assert.equal(await codeFor(broken), "page_refused");
+});
+
+test("P2: a captcha is named as long as it is shown", () => {
+  const { here, after } = page();
+  here.shown["baxia-dialog"] = [element("Slide to verify", 0)];
+  assert.deepEqual(after(2_000), []);
+  here.shown["baxia-dialog"] = [element("Slide to verify")];
+  assert.deepEqual(after(2_000), ["captcha"]);
+  here.shown["baxia-dialog"] = [];
+  assert.deepEqual(after(2_000), []);
+});
+
+test("P2: a captcha that answers showed ends with a good one", () => {
+  const { after, note } = page();
+  note("listRecentMessage", "captcha");
+  assert.deepEqual(after(0), ["captcha"]);
+  note("unread", null);
+  assert.deepEqual(after(0), []);
+});
+
 test("P1: a login is lost until anything is answered over HTTP", () => {
   const { after, note } = page();
   note("listRecentMessage", "login_lost");
@@ -122,7 +161,8 @@ test("P3, P5: dead is a page that shows nothing of what it knows, for long", () 
   assert.deepEqual(after(2_000), [], "flapping for a moment is no death");
   here.shown["contact-item"] = [element("Ines")];
   assert.deepEqual(after(PATIENCE_MS), []);
-  here.shown["contact-item"] = [];
+  // After a switch of tabs rows stay in the list that are not shown.
+  here.shown["contact-item"] = [element("Ines", 0)];
   assert.deepEqual(after(2_000), []);
   here.searches = [{ value: "nobody" }];
   assert.deepEqual(
@@ -142,6 +182,26 @@ test("P4: loading is trouble when it does not end", () => {
   here.text = "Alibaba is loading...";
   assert.deepEqual(after(2_000), []);
   assert.deepEqual(after(PATIENCE_MS), ["still_loading"]);
+});
+
+test("P5: rows that are not shown under a page in health are no trouble", () => {
+  const { bright, here, after } = page();
+  bright.adapters.conversationLists.take([{ cid: "25-35#11011@icbu" }]);
+  here.shown["contact-item"] = [element("Ines", 0)];
+  after(2_000);
+  assert.deepEqual(after(PATIENCE_MS), []);
+});
+
+test("P5: a list that is empty for a moment, again and again, is no dead one", () => {
+  const { bright, here, after } = page();
+  here.text = "OneTalk";
+  bright.adapters.conversationLists.take([{ cid: "25-35#11011@icbu" }]);
+  for (let time = 0; time < 20; time += 1) {
+    here.shown["contact-item"] = [];
+    assert.deepEqual(after(2_000), []);
+    here.shown["contact-item"] = [element("Ines")];
+    assert.deepEqual(after(2_000), []);
+  }
 });
 
 test("P7: a late SDK is none, one that stays away is", () => {

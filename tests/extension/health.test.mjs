@@ -158,3 +158,50 @@ test("P4: a page that does not say whose it is takes the place of the one before
     ["p2", true, "still_loading"],
   ]);
 });
+
+test("P3: a page that is looked at and does not answer is silent, and is still known", async () => {
+  const { clock, pages } = pagesOf(() => new Promise(() => {}));
+  pages.register(PAGE);
+  const looked = pages.look(1_000);
+  await turn();
+  clock.pass(1_000);
+  await looked;
+  assert.deepEqual(health.of(7), ["page_silent"]);
+  assert.equal(pages.of(ACCOUNT).pageId, "p1");
+});
+
+test("P8: another account in one tab is another page, and takes the place of the one before", async () => {
+  const registered = [];
+  const pages = new Pages({
+    browser: {},
+    clock: new ManualClock(),
+    health,
+    registered: (page) => registered.push(page.channelAccountId),
+  });
+  pages.register(PAGE);
+  assert.equal(pages.register({ ...PAGE, channelAccountId: "9" }), true);
+  assert.deepEqual(registered, [ACCOUNT, "9"]);
+  assert.equal(pages.of(ACCOUNT), undefined);
+  assert.equal(pages.of("9").tabId, 7);
+});
+
+test("P8: of two tabs of one account the newer is asked, and the other when it is gone", async () => {
+  const { pages } = pagesOf(async () => ({ answer: {} }));
+  pages.register(PAGE);
+  pages.register({ ...PAGE, tabId: 8, pageId: "p2" });
+  assert.equal(pages.of(ACCOUNT).pageId, "p2");
+  pages.gone(8, "p2");
+  assert.equal(pages.of(ACCOUNT).pageId, "p1");
+});
+
+test("P1, P2: a login and a captcha shut the page's door; nothing else does", () => {
+  for (const [trouble, isClosed] of [
+    ["login_lost", true],
+    ["captcha", true],
+    ["page_busy", false],
+    ["disconnected", false],
+  ]) {
+    health.told(7, PAGE, [trouble]);
+    assert.equal(health.isClosed(7), isClosed, trouble);
+  }
+});

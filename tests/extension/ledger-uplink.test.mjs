@@ -282,3 +282,22 @@ test("OT-85: a ledger that cannot be read tells nothing, and says so", async () 
   assert.deepEqual(sent, []);
   assert.match(rig.failures[0].message, /unreadable/);
 });
+
+test("OT-85: what is pending is never taken for uploaded, however often it is seen", async () => {
+  await rig.profiles(1);
+  uplink.start();
+  await rig.turns();
+  uplink.halt(); // sent, and unanswered
+  const counts = await rig.profiles(1, { at: 20 });
+  assert.deepEqual(counts, { pending: 1, moved: 0, skipped: 0 });
+  const [record] = database.all(PROFILES);
+  assert.equal(record.pending.observedAtMs, 20);
+  assert.deepEqual(
+    [
+      record.lastUploadedFingerprint,
+      record.lastUploadedAtMs,
+      record.uploadedObservedAtMs,
+    ],
+    [null, null, 0],
+  );
+});

@@ -27,7 +27,19 @@ function observer(answers) {
     },
     i18n: { getMessage: (name) => name },
   };
-  const document = { getElementById: () => null, documentElement: null };
+  const shown = [];
+  const document = {
+    getElementById: () => null,
+    documentElement: { append: (host) => shown.push(host.dataset.notice) },
+    createElement: () => ({
+      append: () => {},
+      attachShadow: () => ({ append: () => {} }),
+      dataset: {},
+      setAttribute: () => {},
+      style: {},
+    }),
+  };
+  const looks = new Set();
   vm.runInNewContext(readFileSync(SOURCE, "utf8"), {
     window,
     document,
@@ -35,12 +47,14 @@ function observer(answers) {
     crypto,
     CustomEvent: class {},
     setTimeout: (callback) => setImmediate(callback),
-    setInterval: () => 0,
-    clearInterval: () => {},
+    setInterval: (callback) => looks.add(callback) && callback,
+    clearInterval: (callback) => looks.delete(callback),
   });
   const says = (kind, body) =>
     listeners["bright:from-page"]({ detail: JSON.stringify({ kind, body }) });
-  return { told, says };
+  const look = () => looks.forEach((each) => each());
+  const orphan = () => delete chrome.runtime.id;
+  return { told, says, shown, look, looks, orphan };
 }
 
 const died = () => {
@@ -127,4 +141,62 @@ test("where something was lost is told before anything newer, until it is known"
   );
   says("account", { channelAccountId: "1", route: "#again" });
   await until(() => hellos.at(-1).length === 0);
+});
+
+test("P9: what a worker took and died of is told to the next one, and nothing behind it before", async () => {
+  const stored = [];
+  const dying = ({ body }) => {
+    stored.push(JSON.parse(body).rows[0]); // on disk, and then it died
+    return died();
+  };
+  const living = ({ body }) => {
+    stored.push(JSON.parse(body).rows[0]);
+    return { stored: true };
+  };
+  const answers = [dying, living, living];
+  const { says } = observer(answers);
+  says("observed", { rows: [1] });
+  says("observed", { rows: [2] });
+
+  await until(() => answers.length === 0);
+  assert.deepEqual(stored, [1, 1, 2]);
+});
+
+test("P7: an orphan keeps quiet, and says once in its page that it has to be reloaded", async () => {
+  const answers = { shift: () => () => ({ stored: true }) };
+  const { told, says, shown, look, looks, orphan } = observer(answers);
+  look();
+  assert.deepEqual(shown, [], "the extension is there");
+  orphan();
+  look();
+  look();
+  assert.deepEqual(shown, ["noticeOrphan"]);
+  assert.equal(looks.size, 0);
+  says("observed", { rows: [1] });
+  says("troubles", { troubles: ["page_dead"] });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(told, []);
+});
+
+test("P1 to P4: only the newest word of what is wrong is told, until somebody knows it", async () => {
+  const words = [];
+  let isKnown = false;
+  const answers = {
+    shift:
+      () =>
+      ({ type, body }) => {
+        assert.equal(type, "page.troubles");
+        words.push(JSON.parse(body).troubles.join());
+        return { known: isKnown };
+      },
+  };
+  const { says } = observer(answers);
+  says("troubles", { troubles: ["login_lost"] });
+  await until(() => words.length > 1);
+  says("troubles", { troubles: [] });
+  isKnown = true;
+  await until(() => words.at(-1) === "");
+  const said = words.length;
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(words.length, said);
 });

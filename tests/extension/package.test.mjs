@@ -83,6 +83,25 @@ test("an account out of scope has words of its own, which name it", () => {
   }
 });
 
+test("P1 to P15: every trouble of a page has the words that the documentation promises", () => {
+  const page = readFileSync(
+    new URL("../../docs/page-trouble.md", import.meta.url),
+    "utf8",
+  );
+  const promised = new Map(
+    Array.from(page.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm), (row) =>
+      row.slice(1),
+    ),
+  );
+  const named = Object.keys(english)
+    .filter((name) => /^trouble_(?!other)/.test(name))
+    .map((name) => name.replace("trouble_", ""));
+  assert.deepEqual(named.sort(), [...promised.keys()].sort());
+  for (const [trouble, words] of promised) {
+    assert.equal(english[`trouble_${trouble}`].message, words);
+  }
+});
+
 test("every setting is in the documentation", async () => {
   const { DEFAULTS } =
     await import("../../extension_harness/extension/shared/settings.js");

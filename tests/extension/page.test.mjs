@@ -276,6 +276,57 @@ test("a pasted JSON text is a text, and a text row is never taken for a card", (
   assert.equal(seen.text, '{"cardType":1}');
 });
 
+test("P6: a row is of the conversation that it names, whichever was asked for", () => {
+  const { chatMessageList, listRecentMessage, sdkHistory } = bright.adapters;
+  const asked = `${SELLER}-4500000000003#11011@icbu`;
+  for (const { read } of [chatMessageList, listRecentMessage, sdkHistory]) {
+    const row = { messageId: "7", conversationId: CID, conversationCode: CID };
+    const unnamed = { messageId: "8" };
+    const { observations } = read({ data: [row, unnamed] }, asked);
+    const all = read({ data: { list: [row, unnamed] } }, asked).observations;
+    const seen = observations.length > 0 ? observations : all;
+    assert.deepEqual(
+      seen.map((each) => each.conversationId),
+      [CID, asked],
+    );
+  }
+});
+
+test("P10: a translation, a preview and a read mark beside a text change nothing", () => {
+  const plainRow = {
+    messageId: "7",
+    conversationId: CID,
+    senderAliId: BUYER,
+    sendTime: 5e12,
+    messageType: 1,
+    content: "Guten Tag",
+  };
+  const translated = {
+    ...plainRow,
+    read: true,
+    readStatus: 1,
+    summary: "Good day",
+    translateContent: "Good day",
+    extension: { translation: { content: "Good day" } },
+  };
+  const { chatMessageList, listRecentMessage } = bright.adapters;
+  for (const { read } of [chatMessageList, listRecentMessage]) {
+    const [first, later] = [plainRow, translated].map(
+      (row) => read({ data: { list: [row] } }, CID).observations[0],
+    );
+    assert.equal(first.text, "Guten Tag");
+    assert.deepEqual(plain(later), plain(first));
+  }
+});
+
+test("P14: an attachment's address is kept without what signs it", () => {
+  const url = "//sc.example/a.png?sign=0A&expires=5";
+  for (const kind of ["image", "file", "video"]) {
+    const { url: kept } = content.kept(kind, { url });
+    assert.equal(kept, "https://sc.example/a.png");
+  }
+});
+
 test("M41: only the three message events are observations", () => {
   const { eventBus } = bright.adapters;
   for (const name of [

@@ -8,14 +8,17 @@ const EXTENSION = new URL(
   import.meta.url,
 );
 
-export function pageWorld({ aliId = "2500000000001" } = {}) {
+export function pageWorld({
+  aliId = "2500000000001",
+  fetch = async () => new Response("{}"),
+} = {}) {
   const manifest = JSON.parse(
     readFileSync(new URL("manifest.json", EXTENSION), "utf8"),
   );
   const scripts = manifest.content_scripts[0].js.filter(
     (name) => !["page/bridge.js", "page/taps.js"].includes(name),
   );
-  const window = { aliId, fetch: async () => new Response("{}") };
+  const window = { aliId, fetch };
   window.window = window;
   const context = vm.createContext(
     Object.assign(window, {
@@ -29,19 +32,25 @@ export function pageWorld({ aliId = "2500000000001" } = {}) {
       location: {
         host: "onetalk.alibaba.com",
         href: "https://onetalk.alibaba.com/",
+        hash: "",
       },
       document: { cookie: "" },
     }),
   );
-  for (const name of scripts) {
+  loadInto(context, ...scripts);
+  const bright = vm.runInContext('window[Symbol.for("bright.page")]', context);
+  return { bright, context, window };
+}
+
+/** Runs more of the extension's scripts in such a world. */
+export function loadInto(context, ...names) {
+  for (const name of names) {
     vm.runInContext(
       readFileSync(new URL(name, EXTENSION), "utf8"),
       context,
       name,
     );
   }
-  const bright = vm.runInContext('window[Symbol.for("bright.page")]', context);
-  return { bright, window };
 }
 
 /** A value of that world as one of this, so that equality is about content alone. */
