@@ -272,6 +272,7 @@ class Background:
     def _offline(self) -> None:
         self.uplink.halt()
         self.ledgers.halt()
+        self.claims.halt()
 
     def _recorded(self, recorded: Json) -> None:
         if recorded["added"] > 0:
@@ -291,6 +292,7 @@ class Background:
             reoffered=self._reoffered,
             behind=lambda account: self.sync.wake(account),  # noqa: PLW0108 - made later
             completed=self._completed,
+            failed=self._failed,
         )
 
     def _reoffered(self, account: str, conversation: str) -> None:

@@ -37,12 +37,20 @@ class _Sent:
 
 
 @dataclass(frozen=True)
+class _Unanswered:
+    account: str
+    conversation: str
+    due_ms: float
+
+
+@dataclass(frozen=True)
 class ClaimEvents:
     """Who is told of what."""
 
     reoffered: Callable[[str, str], None]
     behind: Callable[[str], None]
     completed: Callable[[Json], None]
+    failed: Callable[[Exception], object]
 
 
 class Claims:
@@ -60,14 +68,23 @@ class Claims:
         self._settings = settings
         self._events = events
         self._sent: dict[str, _Sent] = {}
+        self._unanswered: dict[str, _Unanswered] = {}
+        self._timer: int | None = None
         self._offered: set[str] = set()
         self._behind: set[str] = set()
 
     def reset(self) -> None:
         """A new connection: nothing was claimed on it yet."""
+        self.halt()
         self._sent.clear()
         self._offered.clear()
         self._behind.clear()
+
+    def halt(self) -> None:
+        """The connection is gone: nothing is said again on it."""
+        self._life.cancel(self._timer)
+        self._timer = None
+        self._unanswered.clear()
 
     def consider(self, account: str, conversation: str) -> Behaviour[None]:
         """Claims one conversation when it may be claimed."""
@@ -102,10 +119,40 @@ class Claims:
         if not is_sent:
             return
         self._sent[key] = _Sent(latest, now)
+        self._await_answer(key, account, conversation)
         # Only this is saved: the phase stays until the anchor comes (OT-50).
         yield from update_checkpoint(
             account, conversation, lambda seen: _claimed(seen, latest)
         )
+
+    def _await_answer(self, key: str, account: str, conversation: str) -> None:
+        due_ms = self._life.steady() + self._settings().claimRetryMs
+        self._unanswered.pop(key, None)  # so that it stands last
+        self._unanswered[key] = _Unanswered(account, conversation, due_ms)
+        self._watch()
+
+    def _watch(self) -> None:
+        """One timer for all of them: that of the claim that was said first."""
+        first = next(iter(self._unanswered.values()), None)
+        if first is None or self._timer is not None:
+            return
+        left_ms = max(0, first.due_ms - self._life.steady())
+        self._timer = self._life.after(self._time_is_up, left_ms)
+
+    def _time_is_up(self) -> None:
+        self._timer = None
+        again = self._say_again()
+        self._life.spawn("claim again", again, failed=self._events.failed)
+
+    def _say_again(self) -> Behaviour[None]:
+        """Nobody has answered: said again where it may still be said (OT-50, OT-51)."""
+        now_ms = self._life.steady()
+        due = {k: one for k, one in self._unanswered.items() if one.due_ms <= now_ms}
+        for key in due:
+            del self._unanswered[key]
+        self._watch()
+        for one in due.values():
+            yield from self.consider(one.account, one.conversation)
 
     def consider_all(self, accounts: Iterable[str]) -> Behaviour[None]:
         """Claims again what has no anchor yet, over all conversations (OT-51)."""
@@ -127,6 +174,7 @@ class Claims:
             is_answer = claimed is not None and claimed.latest_message_id == latest
             if is_answer:
                 del self._sent[key]
+                self._unanswered.pop(key, None)
             checkpoint: Json | None = yield from verb(
                 "complete", complete, account, conversation, latest
             )

@@ -13,11 +13,13 @@ from extension_harness.model.backoff import (
     stop_holds,
 )
 from extension_harness.model.configuration import Stored
+from extension_harness.model.credentials import mark_of
 from extension_harness.model.effects import CloseSocket, Connect, Send
 from extension_harness.model.errors import Fault
 from extension_harness.model.frames import PROTOCOL_VERSION, read_frame
 from extension_harness.model.steps import Json
 from extension_harness.model.tasks import Life
+from storage_schema import UNDEFINED
 from storage_schema.onetalk import DATABASE_VERSION
 
 State = Literal["off", "unconfigured", "stopped", "connecting", "online", "waiting"]
@@ -71,6 +73,7 @@ class Connection:
         self._server_ahead_ms = 0
         self._greeted_anew = 0
         self._farewell: str | None = None
+        self._mark = ""
         self._timer: int | None = None
 
     @property
@@ -99,8 +102,7 @@ class Connection:
         """Opens at once when a try is due."""
         if not self._wanted or self._socket is not None:
             return
-        now = self._life.now()
-        if self.stop is not None and stop_holds(self.stop, now):
+        if self.stop is not None and self._holds(self.stop):
             return
         self.stop = None
         if self.retry_at_ms is None or self._life.steady() >= self._retry_due_ms:
@@ -108,7 +110,7 @@ class Connection:
 
     def reconfigure(self, remembered: Json | None) -> None:
         """Starts anew with another configuration, whatever stood in the way before."""
-        holds = remembered is not None and stop_holds(remembered, self._life.now())
+        holds = remembered is not None and self._holds(remembered)
         self.stop = remembered if holds else None
         self.trouble = None
         self._attempt = 0
@@ -120,6 +122,14 @@ class Connection:
         self._rest()
         if self._wanted:
             self._open()
+
+    def _holds(self, stop: Json) -> bool:
+        """What was said of one token is no word about the next (OT-60)."""
+        stored = self._configuration()
+        of = stop.get("of", UNDEFINED)
+        if of is not UNDEFINED and of != mark_of(stored.endpoint, stored.bindingToken):
+            return False
+        return stop_holds(stop, self._life.now())
 
     def send(self, frame: Json) -> bool:
         """Gives whether it was handed to an open socket."""
@@ -144,6 +154,7 @@ class Connection:
             return
         socket.is_open = True
         stored = self._configuration()
+        self._mark = mark_of(stored.endpoint, stored.bindingToken)
         hello: Json = {
             "type": "hello",
             "requestId": self.next_request_id(),
@@ -201,6 +212,7 @@ class Connection:
                 "reason": reason,
                 "code": name,
                 "atMs": self._life.now(),
+                "of": self._mark,
             }
             self.state = "stopped"
             self._events.stopped(self.stop)
@@ -215,6 +227,7 @@ class Connection:
             return
         self.retry_at_ms = None
         self._farewell = None
+        self._mark = mark_of(stored.endpoint, stored.bindingToken)
         self._life.cancel(self._timer)
         self._socket = _Socket(self._life.new_id())
         self._life.do(Connect(self._socket.number, stored.endpoint))

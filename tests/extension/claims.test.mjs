@@ -18,32 +18,41 @@ import {
   CHECKPOINTS,
   MESSAGES,
 } from "../../extension_harness/extension/store/steps.js";
+import { ManualClock } from "./support/manual-clock.mjs";
 import { MemoryStore } from "./support/memory-store.mjs";
+import { until } from "./support/until.mjs";
 
 const ACCOUNT = "1";
 const CONVERSATION = "1-2";
 const SCOPE = { channelAccountId: ACCOUNT, conversationId: CONVERSATION };
 
+const RETRY_MS = settingsFrom({}).claimRetryMs;
+
+let clock;
+let connection;
 let database;
 let claims;
 let sent;
 let told;
 
 beforeEach(() => {
+  clock = new ManualClock();
   database = new MemoryStore();
   sent = [];
   told = [];
+  connection = {
+    welcome: { accounts: [ACCOUNT] },
+    send: (frame) => sent.push(frame),
+  };
   claims = new Claims({
     database,
-    connection: {
-      welcome: { accounts: [ACCOUNT] },
-      send: (frame) => sent.push(frame),
-    },
-    now: () => 1_000,
+    connection,
+    clock,
     settings: () => settingsFrom({}),
     reoffered: () => told.push("reoffered"),
     behind: () => told.push("behind"),
     completed: () => told.push("completed"),
+    failed: (error) => told.push(error),
   });
 });
 
@@ -124,6 +133,33 @@ test("OT-50: an anchor of an older message completes nothing", async () => {
 
   assert.equal(checkpoint().phase, "uploading");
   assert.deepEqual(told, []);
+});
+
+test("OT-50, OT-51: a claim that nobody answers is said again after its time, and again", async () => {
+  confirmedUpTo("10");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  clock.pass(RETRY_MS - 1);
+  assert.equal(sent.length, 1);
+
+  clock.pass(1);
+  await until(() => sent.length === 2, "it is said again");
+  await until(() => clock.pending === 1, "its answer is awaited again");
+  clock.pass(RETRY_MS);
+  await until(() => sent.length === 3, "and again");
+});
+
+test("OT-50: a claim that is answered, or whose connection is gone, is awaited no more", async () => {
+  confirmedUpTo("10");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  await claims.anchored([anchor("10")]);
+  clock.pass(RETRY_MS);
+  assert.equal(sent.length, 1);
+  assert.equal(clock.pending, 0);
+
+  confirmedUpTo("10");
+  await claims.consider(ACCOUNT, CONVERSATION);
+  claims.halt();
+  assert.equal(clock.pending, 0);
 });
 
 test("OT-43: nothing is claimed before the end, or while anything waits or may be missing", async () => {

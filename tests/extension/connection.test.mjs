@@ -134,7 +134,9 @@ test("44xx stops until the configuration changes, also when poked", () => {
   online();
   last().isClosed(4401, "revoked");
   assert.equal(connection.state, "stopped");
-  assert.deepEqual(told.at(-1), {
+  const { of: mark, ...stop } = told.at(-1);
+  assert.equal(typeof mark, "string");
+  assert.deepEqual(stop, {
     closeCode: 4401,
     reason: "revoked",
     code: "binding_unknown",
@@ -198,6 +200,27 @@ test("OT-60: what is said is why the last connection ended, not the one before",
   last().isClosed(4503, "the authorization service does not answer");
   assert.equal(connection.state, "waiting");
   assert.equal(connection.trouble.code, "closed_4503");
+});
+
+test("OT-60: a stop is of the token that it was said of, and holds no other", () => {
+  online();
+  last().isClosed(4401, "revoked");
+  const stop = told.at(-1);
+  assert.equal(JSON.stringify(stop).includes("secret"), false);
+  connection.reconfigure(stop);
+  assert.equal(connection.state, "stopped");
+
+  for (const change of [
+    { bindingToken: "another" },
+    { bindingToken: "secret", endpoint: "ws://other.test/v1/extension" },
+  ]) {
+    configuration = { ...configuration, ...change };
+    connection.reconfigure(stop);
+    assert.equal(connection.state, "connecting");
+  }
+  const { of: _, ...older } = stop;
+  connection.reconfigure(older);
+  assert.equal(connection.state, "stopped");
 });
 
 test("a displaced connection does not fight, and does not wait for ever", () => {

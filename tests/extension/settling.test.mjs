@@ -46,11 +46,12 @@ beforeEach(async () => {
   const claims = new Claims({
     database,
     connection,
-    now: () => 1,
+    clock: { steady: () => 1, after: () => 1, cancel: () => {} },
     settings: () => settingsFrom({}),
     reoffered: () => {},
     behind: () => {},
     completed: () => {},
+    failed: () => {},
   });
   settling = new Settling({
     database,

@@ -23,6 +23,11 @@ const DISCOVERY_CHUNK = 200;
 export class Claims {
   /** @type {Map<string, {latestMessageId: string, sentAtMs: number}>} on this connection */
   #sent = new Map();
+  /** @type {Map<string, {account: string, conversation: string, dueMs: number}>} claims
+   *     without an answer, in the order in which they are to be said again */
+  #unanswered = new Map();
+  /** @type {number | undefined} */
+  #timer;
   /** @type {Set<string>} conversations offered again on this connection */
   #offered = new Set();
   /** @type {Set<string>} conversations found behind on this connection */
@@ -33,13 +38,14 @@ export class Claims {
    * @param {object} parts
    * @param {import("../store/database.js").Database} parts.database
    * @param {import("./connection.js").Connection} parts.connection
-   * @param {() => number} parts.now
+   * @param {import("./connection.js").Clock} parts.clock
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {(channelAccountId: string, conversationId: string) => void} parts.reoffered
    *     what Bright had of the conversation is pending again
    * @param {(channelAccountId: string) => void} parts.behind a history has to be walked
    *     again
    * @param {(checkpoint: CheckpointRecord) => void} parts.completed
+   * @param {(error: unknown) => void} parts.failed
    */
   constructor(parts) {
     this.#parts = parts;
@@ -47,9 +53,17 @@ export class Claims {
 
   /** A new connection: nothing was claimed on it yet. */
   reset() {
+    this.halt();
     this.#sent.clear();
     this.#offered.clear();
     this.#behind.clear();
+  }
+
+  /** The connection is gone: nothing is said again on it. */
+  halt() {
+    this.#parts.clock.cancel(this.#timer);
+    this.#timer = undefined;
+    this.#unanswered.clear();
   }
 
   /**
@@ -60,7 +74,7 @@ export class Claims {
    * @returns {Promise<void>}
    */
   async consider(channelAccountId, conversationId) {
-    const { connection, database, now, settings } = this.#parts;
+    const { clock, connection, database, settings } = this.#parts;
     if (connection.welcome?.accounts.includes(channelAccountId) !== true) return;
     const checkpoint = await claimable(database, channelAccountId, conversationId);
     if (checkpoint === null) return;
@@ -77,7 +91,7 @@ export class Claims {
     const before = this.#sent.get(key);
     const isRecent =
       before?.latestMessageId === latestMessageId &&
-      now() - before.sentAtMs < settings().claimRetryMs;
+      clock.steady() - before.sentAtMs < settings().claimRetryMs;
     if (isRecent) return;
     const isSent = connection.send({
       type: "sync.complete",
@@ -87,13 +101,53 @@ export class Claims {
       latestMessageAtMs: latestMessageAtMs ?? 0,
     });
     if (!isSent) return;
-    this.#sent.set(key, { latestMessageId, sentAtMs: now() });
+    this.#sent.set(key, { latestMessageId, sentAtMs: clock.steady() });
+    this.#awaitAnswer(key, channelAccountId, conversationId);
     // Only this is saved: the phase stays `uploading` until the anchor comes (OT-50).
     await updateCheckpoint(database, channelAccountId, conversationId, (seen) =>
       seen.latestMessageId === latestMessageId && seen.phase === "uploading"
         ? { ...seen, completionSent: true }
         : null,
     );
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} account
+   * @param {string} conversation
+   */
+  #awaitAnswer(key, account, conversation) {
+    const { clock, settings } = this.#parts;
+    const dueMs = clock.steady() + settings().claimRetryMs;
+    this.#unanswered.delete(key); // so that it stands last
+    this.#unanswered.set(key, { account, conversation, dueMs });
+    this.#watch();
+  }
+
+  /** One timer for all of them: that of the claim that was said first. */
+  #watch() {
+    const { clock, failed } = this.#parts;
+    const [first] = this.#unanswered.values();
+    if (first === undefined || this.#timer !== undefined) return;
+    this.#timer = clock.after(
+      () => {
+        this.#timer = undefined;
+        this.#sayAgain().catch(failed);
+      },
+      Math.max(0, first.dueMs - clock.steady()),
+    );
+  }
+
+  /** Nobody has answered: said again where it may still be said (OT-50, OT-51). */
+  async #sayAgain() {
+    const { clock } = this.#parts;
+    const nowMs = clock.steady();
+    const due = Array.from(this.#unanswered).filter(([, { dueMs }]) => dueMs <= nowMs);
+    for (const [key] of due) this.#unanswered.delete(key);
+    this.#watch();
+    for (const [, { account, conversation }] of due) {
+      await this.consider(account, conversation);
+    }
   }
 
   /**
@@ -125,7 +179,10 @@ export class Claims {
       const key = conversationKey(channelAccountId, conversationId);
       const claimed = this.#sent.get(key)?.latestMessageId;
       const isAnswer = claimed === latestMessageId;
-      if (isAnswer) this.#sent.delete(key);
+      if (isAnswer) {
+        this.#sent.delete(key);
+        this.#unanswered.delete(key);
+      }
       const checkpoint = await complete(this.#parts.database, anchor);
       if (checkpoint !== null) this.#parts.completed(checkpoint);
       // Facts came between the claim and its answer: as soon as they are confirmed, again.

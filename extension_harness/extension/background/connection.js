@@ -4,6 +4,7 @@
 // life it leaves to the next alarm, which calls `poke`.
 
 import { LONGEST_TIMER_MS, afterClose, isFinal, stopHolds } from "../shared/backoff.js";
+import { markOf } from "../shared/credentials.js";
 import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
 
 /** @typedef {import("../shared/frames.js").Welcome} Welcome */
@@ -32,6 +33,8 @@ import { PROTOCOL_VERSION, SUBPROTOCOL, readFrame } from "../shared/frames.js";
  * @property {string} reason
  * @property {string} [code] what it is, in a stable word; an older version kept none
  * @property {number} atMs since when
+ * @property {string} [of] the mark of the credentials that it was said of; an older version
+ *     kept none
  */
 
 /**
@@ -64,6 +67,8 @@ export class Connection {
   #greetedAnew = 0;
   /** @type {string | null} why Bright says that it will close, told before the close */
   #farewell = null;
+  /** The mark of what this socket is opened with, and greeted with. */
+  #mark = "";
   #lastFrameAtMs = 0;
   #nextHeartbeatAtMs = 0;
   #retryDueMs = 0;
@@ -115,8 +120,7 @@ export class Connection {
   /** Opens at once when a try is due; an alarm calls this, a new configuration too. */
   poke() {
     if (!this.#wanted || this.#socket !== null) return;
-    const now = this.#parts.clock.now();
-    if (this.stop !== null && stopHolds(this.stop, now)) return;
+    if (this.stop !== null && this.#holds(this.stop)) return;
     this.stop = null;
     if (this.retryAtMs === null || this.#isRetryDue()) this.#open();
   }
@@ -131,8 +135,7 @@ export class Connection {
    * @param {Stop | null} remembered a stop that may still hold
    */
   reconfigure(remembered) {
-    const holds = remembered !== null && stopHolds(remembered, this.#parts.clock.now());
-    const stop = holds ? remembered : null;
+    const stop = remembered !== null && this.#holds(remembered) ? remembered : null;
     this.stop = stop;
     this.trouble = null;
     this.#attempt = 0;
@@ -141,6 +144,18 @@ export class Connection {
     if (stop) return this.#become("stopped");
     this.#rest();
     if (this.#wanted) this.#open();
+  }
+
+  /**
+   * What was said of one token is no word about the next: it may have been written down
+   * after that was entered, by a worker that did not live to see it (OT-60).
+   *
+   * @param {Stop} stop
+   */
+  #holds(stop) {
+    const { clock, configuration } = this.#parts;
+    const isOfThese = stop.of === undefined || stop.of === markOf(configuration());
+    return isOfThese && stopHolds(stop, clock.now());
   }
 
   /**
@@ -175,6 +190,7 @@ export class Connection {
     if (endpoint === null || bindingToken === "") return this.#become("unconfigured");
     this.retryAtMs = null;
     this.#farewell = null;
+    this.#mark = markOf({ endpoint, bindingToken });
     clock.cancel(this.#timer);
     /** @type {WebSocket} */
     let socket;
@@ -198,7 +214,8 @@ export class Connection {
   /** @param {WebSocket} socket */
   #greet(socket) {
     const { configuration, identity } = this.#parts;
-    const { bindingToken, deviceId, lastStoreId } = configuration();
+    const { bindingToken, deviceId, endpoint, lastStoreId } = configuration();
+    this.#mark = markOf({ endpoint, bindingToken });
     socket.send(
       JSON.stringify({
         type: "hello",
@@ -307,7 +324,8 @@ export class Connection {
       return this.#retry(1006);
     }
     if (!isFinal(closeCode)) return this.#retry(closeCode);
-    this.stop = { closeCode, reason, code, atMs: this.#parts.clock.now() };
+    const atMs = this.#parts.clock.now();
+    this.stop = { closeCode, reason, code, atMs, of: this.#mark };
     this.#become("stopped");
     this.#parts.events.stopped(this.stop);
   }

@@ -66,6 +66,7 @@ export class Background {
       offline: () => {
         this.#uplink.halt();
         this.#ledgers.halt();
+        this.#claims.halt();
       },
       stopped: (stop) => this.#guard(this.#remember({ stop })),
       changed: () => this.#showBadge(),
@@ -101,7 +102,7 @@ export class Background {
   #claims = new Claims({
     database: this.#database,
     connection: this.#connection,
-    now: CLOCK.steady,
+    clock: CLOCK,
     settings: () => this.#stored.settings,
     reoffered: (account, conversation) => {
       this.#uplink.wake();
@@ -114,6 +115,7 @@ export class Background {
       if (needsWalk(checkpoint)) this.#sync.wake(checkpoint.channelAccountId);
       this.#guard(this.#presence.settle());
     },
+    failed: (error) => this.#fault(describeError(error)),
   });
   #health = new Health({
     connection: this.#connection,

@@ -10,6 +10,7 @@ import {
 import { nextPosition } from "../../../extension_harness/extension/shared/paging.js";
 import { redact } from "../../../extension_harness/extension/shared/redaction.js";
 import { afterClose } from "../../../extension_harness/extension/shared/backoff.js";
+import { markOf } from "../../../extension_harness/extension/shared/credentials.js";
 import { settingsFrom } from "../../../extension_harness/extension/shared/settings.js";
 
 const RULES = {
@@ -25,6 +26,7 @@ const RULES = {
   },
   close: ([code, attempt, bounds, chance]) =>
     afterClose(code, attempt, bounds, () => chance),
+  mark: ([endpoint, bindingToken]) => markOf({ endpoint, bindingToken }),
   settings: ([stored]) => settingsFrom(stored),
 };
 

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from extension_harness.model.backoff import after_close
+from extension_harness.model.credentials import mark_of
 from extension_harness.model.frames import pack_batch, read_frame
 from extension_harness.model.normal_form import ReadFact, read_observation
 from extension_harness.model.paging import Position, SeenPage, next_position
@@ -248,3 +249,11 @@ def test_coming_back_and_settings_agree() -> None:
         assert mine == other
     for given, other in zip(stored, found[len(closes) :], strict=True):
         assert dataclasses.asdict(settings_from(given)) == other
+
+
+def test_credentials_are_told_apart_alike() -> None:
+    """OT-60: the same address and token have the same mark, others another."""
+    pairs = [(address, token) for address in (None, *ODD[1:]) for token in ODD]
+    marks = [mark_of(*pair) for pair in pairs]
+    assert in_the_extension([("mark", list(pair)) for pair in pairs]) == marks
+    assert len(set(marks)) == len(marks)
