@@ -136,15 +136,7 @@ class GroupCommitter:
         return len(self._pending)
 
     def submit(self, work: Work, size_bytes: int) -> asyncio.Future[Outcome]:
-        """Take work; its outcome comes when it is on disk, or was not stored.
-
-        `size_bytes` is what the work holds in memory while it waits. The future never
-        fails: what goes wrong is an outcome.
-
-        Raises:
-            Overloaded: too much waits already.
-            CommitterStopped: the server is going down.
-        """
+        """See `Committer.submit`."""
         if self._stopped:
             raise CommitterStopped
         limit = self._settings.max_pending_bytes

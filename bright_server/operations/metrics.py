@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -45,58 +45,47 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
-        self._messages = Counter(
+        self._messages = self._counter(
             "bright_messages",
             "Messages that a group commit has settled, by outcome",
-            ["outcome"],
-            registry=self.registry,
+            "outcome",
         )
-        self._entries = Counter(
+        self._entries = self._counter(
             "bright_ledger_entries",
             "Profiles, cards and buyer facts that a group commit has changed or met",
-            ["ledger", "outcome"],
-            registry=self.registry,
+            *("ledger", "outcome"),
         )
-        self._not_stored = Counter(
+        self._not_stored = self._counter(
             "bright_work_not_stored",
             "Requests of connections that could not be stored then",
-            registry=self.registry,
         )
-        self._seconds = Histogram(
+        self._seconds = self._histogram(
             "bright_group_commit_seconds",
             "From taking a group to its being on disk",
-            buckets=_SECONDS,
-            registry=self.registry,
+            _SECONDS,
         )
-        self._authority = Histogram(
+        self._authority = self._histogram(
             "bright_authority_question_seconds",
             "From asking the authorization service to its answer, or to giving up",
-            ["question"],
-            buckets=_SECONDS,
-            registry=self.registry,
+            _SECONDS,
+            "question",
         )
-        self._authority_faults = Counter(
+        self._authority_faults = self._counter(
             "bright_authority_faults",
             "Questions that the authorization service did not answer, by why",
-            ["fault"],
-            registry=self.registry,
+            "fault",
         )
-        self._commands = Counter(
+        self._commands = self._counter(
             "bright_commands",
             "Commands to pages that were settled, by outcome",
-            ["name", "outcome"],
-            registry=self.registry,
+            *("name", "outcome"),
         )
-        self._ignored = Counter(
+        self._ignored = self._counter(
             "bright_command_results_ignored",
             "Results that nobody waited for: late, doubled or of another connection",
-            registry=self.registry,
         )
-        self._size = Histogram(
-            "bright_group_messages",
-            "Messages in one group commit",
-            buckets=_MESSAGES,
-            registry=self.registry,
+        self._size = self._histogram(
+            "bright_group_messages", "Messages in one group commit", _MESSAGES
         )
 
     def watch(self, name: str, help_text: str, read: Callable[[], float]) -> None:
@@ -141,6 +130,16 @@ class Metrics:
             else:
                 for ledger, what, entries in _entries_of(outcome):
                     self._entries.labels(ledger, what).inc(entries)
+
+    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
+        return Counter(name, help_text, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, help_text: str, buckets: Sequence[float], *labels: str
+    ) -> Histogram:
+        return Histogram(
+            name, help_text, labels, buckets=buckets, registry=self.registry
+        )
 
 
 class _Watched(Collector):

@@ -120,27 +120,24 @@ class ConversationDiscovered(Frame):
     conversations: list[Discovered]
 
 
-class ObservationEnvelope(Frame):
-    """What a batch says of itself, its messages not looked at."""
-
+class _Observations(Frame):
     type: Literal["observation.batch"]
     request_id: RequestId
     channel_account_id: Identifier
     conversation_id: Identifier
     mode: Literal["full", "incremental"]
     received_at_ms: Milliseconds
+
+
+class ObservationEnvelope(_Observations):
+    """What a batch says of itself, its messages not looked at."""
+
     messages: list[object]
 
 
-class ObservationBatch(Frame):
+class ObservationBatch(_Observations):
     """A unit of transport: each message stands for itself (OT-04)."""
 
-    type: Literal["observation.batch"]
-    request_id: RequestId
-    channel_account_id: Identifier
-    conversation_id: Identifier
-    mode: Literal["full", "incremental"]
-    received_at_ms: Milliseconds
     messages: list[Message]
 
 

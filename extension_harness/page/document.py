@@ -79,7 +79,15 @@ window.__simulator__ = {script_json(config)};
 </script>
 </head>
 <body>
-<header class="top-bar">
+{_body(account)}
+{scripts}
+</body>
+</html>
+"""
+
+
+def _body(account: str) -> str:
+    return f"""<header class="top-bar">
 <span class="mark"></span><strong>OneTalk</strong>
 <small>simulated page, account {account}</small>
 <div class="connection-status-container" role="status" hidden>
@@ -101,11 +109,7 @@ window.__simulator__ = {script_json(config)};
 </div>
 </section>
 <iframe class="alicrm-frame" title="Customer card" src="/message/alicrm.htm"></iframe>
-</main>
-{scripts}
-</body>
-</html>
-"""
+</main>"""
 
 
 def customer_html(name: str) -> str:

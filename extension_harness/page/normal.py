@@ -2,7 +2,8 @@
 
 This is the ledger's side of docs/normal-form.md. It starts from the canonical truth,
 not from what a surface served, so that a mistake in a dialect and a mistake in an
-adapter cannot cancel out.
+adapter cannot cancel out. For the same reason its names of secrets and its patterns are
+its own, and not those of `model/redaction.py`.
 """
 
 from __future__ import annotations

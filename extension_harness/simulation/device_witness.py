@@ -13,16 +13,18 @@ from extension_harness.simulation.bright_witness import BrightWitness
 from extension_harness.simulation.device import Device
 from extension_harness.simulation.truth import Row, Scope, Truth
 from extension_harness.simulation.violation import broken
-from storage_schema.onetalk import ALL_STORES, DATABASE_NAME
-
-MESSAGES: Final = "onetalk_messages"
-CANDIDATES: Final = "onetalk_candidates"
-CHECKPOINTS: Final = "onetalk_checkpoints"
-ANOMALIES: Final = "onetalk_anomalies"
-PROFILES: Final = "onetalk_contact_profiles"
-BOOTSTRAPS: Final = "onetalk_conversation_bootstraps"
-CARDS: Final = "onetalk_rendered_card_ledger"
-FACTS: Final = "onetalk_buyer_facts"
+from storage_schema.onetalk.names import (
+    ALL_STORES,
+    ANOMALIES,
+    BOOTSTRAPS,
+    BUYER_FACTS,
+    CANDIDATES,
+    CARDS,
+    CHECKPOINTS,
+    DATABASE_NAME,
+    MESSAGES,
+    PROFILES,
+)
 
 _STEPS: Final[Mapping[str | None, frozenset[str]]] = {
     None: frozenset({"awaiting_anchor", "pending_ack"}),
@@ -70,7 +72,7 @@ class DeviceWitness:
             (PROFILES, self._profile),
             (BOOTSTRAPS, self._bootstrap),
             (CARDS, self._card),
-            (FACTS, self._facts),
+            (BUYER_FACTS, self._facts),
         ):
             now, before = stores.get(store, {}), self._before[store]
             if now is before:
@@ -82,7 +84,7 @@ class DeviceWitness:
             ]
             fewest = len(before) + sum(1 for _, old in changed if old is None)
             # Facts that Bright refuses, as of the future, are dropped whole.
-            if len(now) < fewest and (store, name) != (FACTS, "dropBuyerFacts"):
+            if len(now) < fewest and (store, name) != (BUYER_FACTS, "dropBuyerFacts"):
                 broken("no_loss", f"records went out of {store}")
             if changed or len(now) < len(before):
                 self._before[store] = dict(now)
@@ -193,7 +195,7 @@ class DeviceWitness:
             broken("no_early_confirmation", f"a card of {_scope(record)}, never stored")
 
     def _facts(self, record: Row, old: Row | None) -> None:
-        self._own(record, FACTS)
+        self._own(record, BUYER_FACTS)
         if old is None or old["uploadedFingerprint"] == record["uploadedFingerprint"]:
             return
         where = (record["channelAccountId"], record["conversationId"])
@@ -217,7 +219,7 @@ class DeviceWitness:
         """A page was told that this is stored: it is (OT-30, OT-32)."""
         account = body["channelAccountId"]
         if "ledger" in body:
-            store = CARDS if body["ledger"] == "cards" else FACTS
+            store = CARDS if body["ledger"] == "cards" else BUYER_FACTS
             places = {each["conversationId"] for each in self.records(store)}
             if body["entries"][0]["conversationId"] not in places:
                 broken("no_loss", f"{store} lacks what was said to be stored")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from extension_harness.simulation.course import Choice
+from extension_harness.simulation.course import OF_DEVICES, Choice
 from extension_harness.simulation.network import Closing, Item
 from extension_harness.simulation.world import World
 
 _WIDTH = 160
-_OF_DEVICES = frozenset({"step", "speak", "answer"})
 
 
 def told(world: World, choice: Choice) -> str:
@@ -22,7 +21,7 @@ def told(world: World, choice: Choice) -> str:
 
 def _about(world: World, choice: Choice) -> Iterator[str]:
     kind, *where = choice
-    if kind in _OF_DEVICES and where[0] >= len(world.devices):
+    if kind in OF_DEVICES and where[0] >= len(world.devices):
         return
     if kind == "step":
         tasks = world.devices[where[0]].runnable()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from extension_harness.simulation.device import Device
-from extension_harness.simulation.device_witness import (
+from extension_harness.simulation.world import World
+from storage_schema.onetalk.names import (
+    BUYER_FACTS,
     CANDIDATES,
     CARDS,
     CHECKPOINTS,
-    FACTS,
     MESSAGES,
     PROFILES,
 )
-from extension_harness.simulation.world import World
 
 _SEQUENCES = """
 SELECT count(m.position), coalesce(min(m.sequence), 0), coalesce(max(m.sequence), 0),
@@ -110,7 +110,7 @@ def _card_faults(world: World, device: Device) -> Iterator[Fault]:
 
 
 def _facts_faults(world: World, device: Device) -> Iterator[Fault]:
-    for record in world.witness.of(device).records(FACTS):
+    for record in world.witness.of(device).records(BUYER_FACTS):
         where = (record["channelAccountId"], record["conversationId"])
         if record["uploadedFingerprint"] != record["fingerprint"]:
             yield "no_loss", f"facts of {where} are still pending"
