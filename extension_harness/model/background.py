@@ -275,6 +275,9 @@ class Background:
         self.claims.halt()
 
     def _recorded(self, recorded: Json) -> None:
+        if recorded["isFirst"]:
+            met = recorded["checkpoint"]
+            self.ledgers.met(met["channelAccountId"], [met["conversationId"]])
         if recorded["added"] > 0:
             self.presence.busy()
             self.uplink.wake()
@@ -324,6 +327,7 @@ class Background:
             recorder=self.recorder,
             settings=self._settings,
             listed=listed,
+            met=self.ledgers.met,
             profiled=lambda account: self._told("profiles", account),
             history_ended=self.claims.consider,
             failed=self._failed,

@@ -1,4 +1,4 @@
-"""Telling two sets of credentials apart without keeping either (shared/credentials.js)."""
+"""Telling credentials apart without keeping them (shared/credentials.js)."""
 
 from __future__ import annotations
 

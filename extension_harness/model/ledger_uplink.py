@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from extension_harness.model.backoff import full_jitter
 from extension_harness.model.connection import Connection
-from extension_harness.model.ledgers import Bounds, Ledger
+from extension_harness.model.ledgers import Bounds, FactsLedger, Ledger
 from extension_harness.model.settings import Settings
 from extension_harness.model.steps import Behaviour, Json
 from extension_harness.model.tasks import Life
@@ -92,6 +92,18 @@ class LedgerUplink:
             for ledger in self._ledgers:
                 if ledger.name == name:
                     ledger.observed(account, conversation)
+        self._try_once(name, account)
+
+    def met(self, account: str, conversations: Sequence[str]) -> None:
+        """Conversations have a checkpoint only now: what it finds may wait."""
+        if not conversations:
+            return
+        for ledger in self._ledgers:
+            if isinstance(ledger, FactsLedger):
+                ledger.met(account, conversations)
+                self._try_once(ledger.name, account)
+
+    def _try_once(self, name: str, account: str) -> None:
         lane = self._lanes.get((name, account))
         if lane is not None:
             lane.is_resting = False  # for one more try

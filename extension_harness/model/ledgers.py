@@ -248,6 +248,10 @@ class FactsLedger:
         """A conversation's facts were recorded just now."""
         self._pending.observed(account, conversation)
 
+    def met(self, account: str, conversations: Sequence[str]) -> None:
+        """These have a checkpoint only now."""
+        self._pending.met(account, conversations)
+
     def reset(self) -> None:
         """Every checkpoint is looked at again."""
         self._pending.reset()

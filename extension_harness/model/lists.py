@@ -27,6 +27,17 @@ class _Read:
     tries: int = 0
 
 
+@dataclass(frozen=True)
+class ListEvents:
+    """Who is told of what; `met`: these have a checkpoint only now."""
+
+    listed: Callable[[str, Sequence[Json]], None]
+    met: Callable[[str, Sequence[str]], None]
+    profiled: Callable[[str], None]
+    again: Callable[[str], None]
+    failed: Callable[[Exception], object]
+
+
 class Lists:
     """Asks again while a page has only the beginning of its list, or it is old."""
 
@@ -35,18 +46,12 @@ class Lists:
         life: Life,
         pages: Pages,
         settings: Callable[[], Settings],
-        listed: Callable[[str, Sequence[Json]], None],
-        profiled: Callable[[str], None],
-        again: Callable[[str], None],
-        failed: Callable[[Exception], object],
+        events: ListEvents,
     ) -> None:
         self._life = life
         self._pages = pages
         self._settings = settings
-        self._listed = listed
-        self._profiled = profiled
-        self._again = again
-        self._failed = failed
+        self._events = events
         self._read: dict[str, _Read] = {}
 
     @property
@@ -82,7 +87,7 @@ class Lists:
         if is_whole:
             return True
         delay = min(LONGEST_TIMER_MS, AGAIN_MS * 2**tries)
-        self._life.after(lambda: self._again(account), delay)
+        self._life.after(lambda: self._events.again(account), delay)
         return False
 
     def _forget_gone(self) -> None:
@@ -103,19 +108,20 @@ class Lists:
                 yield from self._chunk(account, rows[start : start + CHUNK], at_ms)
             return answer.get("isWhole") is True
         except Exception as error:  # noqa: BLE001 - as the extension does
-            self._failed(error)
+            self._events.failed(error)
             return False
 
     def _chunk(self, account: str, chunk: list[Json], at_ms: int) -> Behaviour[None]:
         conversations = [_conversation_of(row) for row in chunk]
-        yield from verb("takeList", take_list, account, conversations, at_ms)
-        self._listed(account, conversations)
+        met = yield from verb("takeList", take_list, account, conversations, at_ms)
+        self._events.met(account, met)
+        self._events.listed(account, conversations)
         try:
             # Apart, and last: it holds up no message (OT-87).
             if (yield from record_profiles(account, chunk, at_ms)) > 0:
-                self._profiled(account)
+                self._events.profiled(account)
         except Exception as error:  # noqa: BLE001 - as the extension does
-            self._failed(error)
+            self._events.failed(error)
 
 
 def _is_listed(listed: Value) -> bool:

@@ -14,7 +14,7 @@ from extension_harness.model.connection import Connection
 from extension_harness.model.coverage import Coverage
 from extension_harness.model.errors import describe
 from extension_harness.model.health import CLOSED_DOORS, Health
-from extension_harness.model.lists import Lists
+from extension_harness.model.lists import ListEvents, Lists
 from extension_harness.model.pages import Page, Pages
 from extension_harness.model.paging import (
     Decision,
@@ -48,6 +48,7 @@ class SyncParts:
     recorder: Recorder
     settings: Callable[[], Settings]
     listed: Callable[[str, Sequence[Json]], None]
+    met: Callable[[str, Sequence[str]], None]
     profiled: Callable[[str], None]
     history_ended: Callable[[str, str], Behaviour[None]]
     failed: Callable[[Exception], object]
@@ -66,10 +67,13 @@ class Sync:
             parts.life,
             parts.pages,
             parts.settings,
-            listed=parts.listed,
-            profiled=parts.profiled,
-            again=self.wake,
-            failed=parts.failed,
+            ListEvents(
+                listed=parts.listed,
+                met=parts.met,
+                profiled=parts.profiled,
+                again=self.wake,
+                failed=parts.failed,
+            ),
         )
 
     @property
@@ -100,6 +104,7 @@ class Sync:
             return (yield from rebuild(account, conversation, now_ms))
 
         gone = yield from self._turns.take(key, begin)
+        self._parts.met(account, [conversation])
         self.wake(account)
         return gone
 

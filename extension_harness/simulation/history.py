@@ -135,7 +135,6 @@ class _History:
         world = course.world
         course.faults.heal()
         until_ms = world.steady.now_ms + _PATIENCE_MS
-        renewed_at_ms = world.steady.now_ms + _PATIENCE_MS // 2
         turn = 0
         for _ in range(_MOST_STEPS_AT_REST):
             possible = course.choices()
@@ -145,10 +144,6 @@ class _History:
                 continue
             if not any(faults_at_rest(world)):
                 return
-            if world.steady.now_ms > renewed_at_ms:
-                # Facts of a conversation that had no checkpoint wait for a connection.
-                world.renew_connections()
-                renewed_at_ms = until_ms
             if world.steady.now_ms > until_ms or not self._do(course, ("tick",)):
                 return
 

@@ -63,12 +63,6 @@ class World:
         token = self.server.bind(self.made_bindings, device.accounts)
         device.configure(token)
 
-    def renew_connections(self) -> None:
-        """Cut every connection once, as a night does."""
-        for link in self.links:
-            if link.is_accepted:
-                link.cut()
-
     def committed(self) -> None:
         """A transaction of Bright's is over."""
         self.witness.committed()

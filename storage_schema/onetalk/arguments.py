@@ -48,12 +48,16 @@ class PreparedBatch(TypedDict):
 
 
 class Recorded(TypedDict):
-    """What `record_batch` did: facts added, known, in conflict; and the position."""
+    """What `record_batch` did: facts added, known, in conflict; and the position.
+
+    `isFirst`: nothing of the conversation had been observed before.
+    """
 
     added: int
     known: int
     conflicts: int
     anomalies: int
+    isFirst: bool
     checkpoint: CheckpointRecord
 
 

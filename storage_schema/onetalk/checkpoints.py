@@ -121,12 +121,14 @@ def take_list(
     account: str,
     conversations: Sequence[ListedConversation],
     listed_at_ms: int,
-) -> None:
+) -> list[str]:
     """Takes a part of the conversation list over, at most a few hundred.
 
     It writes bootstraps, and the activity times that only the list may give (OT-05);
     an activity time never moves backwards, also of a conversation that is named twice.
+    Gives the conversations that have a checkpoint only now.
     """
+    met: list[str] = []
     with writing(connection, [BOOTSTRAPS, CHECKPOINTS]) as transaction:
         latest: dict[str, object] = {}
         for listed in conversations:
@@ -144,12 +146,15 @@ def take_list(
             )
         for conversation, at_ms in latest.items():
             before = read_checkpoint_in(transaction, account, conversation)
+            if before is None:
+                met.append(conversation)
             checkpoint = before or new_checkpoint(account, conversation)
             at_last = _later(checkpoint["latestMessageAtMs"], at_ms)
             if before is not None and before["latestMessageAtMs"] == at_last:
                 continue  # as it was the last time: nothing is written for that
             after = {**checkpoint, "latestMessageAtMs": at_last}
             transaction.object_store(CHECKPOINTS).put(after)
+    return met
 
 
 def _later(left: object, right: object) -> object:

@@ -60,11 +60,15 @@ def record_batch(connection: Connection, batch: PreparedBatch) -> Recorded:
     stores = [MESSAGES, CANDIDATES, CHECKPOINTS, ANOMALIES]
     with writing(connection, stores) as transaction:
         fresh = _judge(transaction, batch)
+        is_first = False
+
+        def change(before: CheckpointRecord) -> CheckpointRecord:
+            nonlocal is_first
+            is_first = field(before, "lastObservedAtMs") == 0
+            return _moved(before, batch, has_news=bool(fresh.facts))
+
         checkpoint = change_checkpoint(
-            transaction,
-            batch["channelAccountId"],
-            batch["conversationId"],
-            lambda before: _moved(before, batch, has_news=bool(fresh.facts)),
+            transaction, batch["channelAccountId"], batch["conversationId"], change
         )
         anchor = field(checkpoint, "anchorState")
         is_incremental = field(checkpoint, "syncMode") == "incremental"
@@ -82,6 +86,7 @@ def record_batch(connection: Connection, batch: PreparedBatch) -> Recorded:
         "known": len(batch["facts"]) - len(fresh.facts) - len(fresh.conflicts),
         "conflicts": len(fresh.conflicts),
         "anomalies": len(batch["anomalies"]),
+        "isFirst": is_first,
         "checkpoint": checkpoint,
     }
 

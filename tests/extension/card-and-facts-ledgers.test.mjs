@@ -242,6 +242,19 @@ test("OT-51: a new connection looks for pending facts from the start", async () 
   assert.equal(sent[0].conversationId, chat(2));
 });
 
+test("OT-30: facts without a checkpoint go as soon as their conversation has one", async () => {
+  await facts(chat(2), 1);
+  uplink.start();
+  await rig.turns();
+  assert.deepEqual(sent, []);
+  uplink.met(ACCOUNT, await listed(chat(2)));
+  await rig.turns();
+  assert.equal(sent[0].conversationId, chat(2));
+  uplink.met(ACCOUNT, await listed(chat(2)));
+  await rig.turns();
+  assert.equal(sent.length, 1);
+});
+
 test("another store is told again what the last one had of cards and facts", async () => {
   await listed(chat(2));
   await cards(chat(2), "a");

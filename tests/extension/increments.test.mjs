@@ -174,6 +174,7 @@ function worker() {
     clock,
     settings: () => settingsFrom({ historyPageSize: 2, historyPaceMs: 0 }),
     listed: async () => {},
+    met: () => {},
     profiled: () => {},
     historyEnded: async () => {},
     failed: (error) => assert.fail(error),

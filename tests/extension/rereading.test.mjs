@@ -47,6 +47,7 @@ beforeEach(() => {
     clock,
     settings: () => settingsFrom({ historyPageSize: 2, historyPaceMs: 0 }),
     listed: async () => {},
+    met: () => {},
     profiled: () => {},
     historyEnded: async () => {},
     failed: (error) => assert.fail(error),

@@ -56,6 +56,7 @@ beforeEach(() => {
     clock,
     settings: () => settingsFrom(SETTINGS),
     listed: async () => {},
+    met: () => {},
     profiled: (account) => profiled.push(account),
     historyEnded: async () => {},
     failed: (error) => faults.push(error.code),

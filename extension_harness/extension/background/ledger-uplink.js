@@ -40,6 +40,8 @@ const OF_THE_REQUEST = ["profile_observed_at_future", "facts_observed_at_future"
  *     these can never be taken
  * @property {(channelAccountId: string) => Promise<boolean>} isAnyPending
  * @property {(channelAccountId: string, conversationId: string) => void} [observed]
+ * @property {(channelAccountId: string, conversationIds: string[]) => void} [met] these have
+ *     a checkpoint only now
  * @property {() => void} [reset] what is pending has to be looked for from the start
  */
 
@@ -104,6 +106,29 @@ export class LedgerUplink {
   observed(name, account, conversation) {
     const ledger = this.#parts.ledgers.find((each) => each.name === name);
     if (conversation !== undefined) ledger?.observed?.(account, conversation);
+    this.#tryOnce(name, account);
+  }
+
+  /**
+   * Conversations have a checkpoint only now: what is found by it may wait for Bright.
+   *
+   * @param {string} account
+   * @param {string[]} conversations
+   */
+  met(account, conversations) {
+    if (conversations.length === 0) return;
+    for (const { met, name } of this.#parts.ledgers) {
+      if (met === undefined) continue;
+      met(account, conversations);
+      this.#tryOnce(name, account);
+    }
+  }
+
+  /**
+   * @param {string} name of the ledger
+   * @param {string} account
+   */
+  #tryOnce(name, account) {
     const lane = this.#lanes.get(laneKey(name, account));
     if (lane === undefined) return;
     lane.isResting = false; // for one more try

@@ -177,6 +177,8 @@ export function factsLedger(database) {
       (await pending.first(channelAccountId)) !== null,
     observed: (channelAccountId, conversationId) =>
       pending.observed(channelAccountId, conversationId),
+    met: (channelAccountId, conversationIds) =>
+      pending.met(channelAccountId, conversationIds),
     reset: () => pending.reset(),
   };
 }

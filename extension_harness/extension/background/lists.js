@@ -28,6 +28,8 @@ export class Lists {
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {(channelAccountId: string, conversations: ListedConversation[]) => Promise<void>} parts.listed
    *     told of each part of a list after it is stored
+   * @param {(channelAccountId: string, conversations: string[]) => void} parts.met told of
+   *     conversations that have a checkpoint only now
    * @param {(channelAccountId: string) => void} parts.profiled there are profiles that
    *     Bright does not know yet
    * @param {(channelAccountId: string) => void} parts.again a list should be read again
@@ -92,7 +94,7 @@ export class Lists {
    * @returns {Promise<boolean>} false: the page has only a part of its list, or none
    */
   async #take(account, page) {
-    const { clock, database, listed, pages, settings } = this.#parts;
+    const { clock, database, listed, met, pages, settings } = this.#parts;
     const timeoutMs = settings().pageTimeoutMs;
     try {
       const body = { timeoutMs: timeoutMs / 2 };
@@ -102,7 +104,7 @@ export class Lists {
       for (let start = 0; start < rows.length; start += CHUNK) {
         const chunk = rows.slice(start, start + CHUNK);
         const conversations = chunk.map(conversationOf);
-        await takeList(database, account, conversations, observedAtMs);
+        met(account, await takeList(database, account, conversations, observedAtMs));
         await listed(account, conversations);
         // Apart, and last: a profile that cannot be kept holds up no message (OT-87).
         await this.#takeProfiles(account, chunk, observedAtMs);

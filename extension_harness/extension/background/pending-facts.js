@@ -1,6 +1,7 @@
 // Where buyer facts wait for Bright: their store has no index, so they are found by the keys
 // of the account's checkpoints, a page at a time, once on each connection; what is observed
-// meanwhile is added. Facts of a conversation without a checkpoint wait until it has one.
+// meanwhile is added, and so is what gets a checkpoint meanwhile: facts of a conversation
+// without one wait until then.
 
 import { conversationKey } from "../shared/keys.js";
 import { readBuyerFacts } from "../store/buyer-facts.js";
@@ -8,6 +9,8 @@ import { checkpointsOf } from "../store/checkpoints.js";
 
 /** Conversations remembered beside those of one page; more are looked for again. */
 const MAX_KNOWN = 1_000;
+/** Conversations that were met meanwhile, looked at in one step. */
+const MET_PAGE = 200;
 
 /** @typedef {import("../shared/records.js").BuyerFactsRecord} BuyerFactsRecord */
 /** @typedef {import("../shared/records.js").CheckpointRecord} CheckpointRecord */
@@ -15,6 +18,7 @@ const MAX_KNOWN = 1_000;
 /**
  * @typedef {object} Search of one account
  * @property {Set<string>} known conversations whose facts may be pending
+ * @property {string[]} met conversations that have a checkpoint only since the search began
  * @property {AsyncGenerator<CheckpointRecord[]> | null} pages null: all were looked at
  * @property {Promise<unknown>} turn one look at a time
  */
@@ -46,6 +50,17 @@ export class PendingFacts {
 
   /**
    * @param {string} account
+   * @param {string[]} conversations that have a checkpoint only now
+   */
+  met(account, conversations) {
+    const search = this.#searches.get(account);
+    if (search === undefined) return; // one that begins later finds them
+    search.met.push(...conversations);
+    if (search.met.length > MAX_KNOWN) this.#searches.delete(account);
+  }
+
+  /**
+   * @param {string} account
    * @returns {Promise<BuyerFactsRecord | null>} one that Bright does not have
    * @throws {import("../shared/errors.js").StoreError}
    */
@@ -63,6 +78,7 @@ export class PendingFacts {
     /** @type {Search} */
     const search = {
       known: new Set(),
+      met: [],
       pages: checkpointsOf(this.#database, account),
       turn: Promise.resolve(),
     };
@@ -85,25 +101,31 @@ export class PendingFacts {
         search.known.add(conversation);
         return record;
       }
-      if (search.pages === null) return null;
-      await this.#more(search, search.pages);
+      if (search.pages === null && search.met.length === 0) return null;
+      try {
+        await this.#more(account, search);
+      } catch (error) {
+        this.reset(); // a generator that failed is at its end: the next search begins anew
+        throw error;
+      }
     }
   }
 
   /**
+   * @param {string} account
    * @param {Search} search
-   * @param {AsyncGenerator<CheckpointRecord[]>} pages
    */
-  async #more(search, pages) {
-    const { done, value } = await pages.next().catch((error) => {
-      this.reset(); // a generator that failed is at its end: the next search begins anew
-      throw error;
-    });
-    if (done) {
-      search.pages = null;
-      return;
+  async #more(account, search) {
+    const met = search.met.splice(0, MET_PAGE);
+    let keys = met.map((conversation) => conversationKey(account, conversation));
+    if (keys.length === 0) {
+      const page = await search.pages?.next();
+      if (page === undefined || page.done) {
+        search.pages = null;
+        return;
+      }
+      keys = page.value.map(({ key }) => key);
     }
-    const keys = value.map(({ key }) => key);
     for (const record of await readBuyerFacts(this.#database, keys)) {
       if (isPending(record)) search.known.add(record.conversationId);
     }

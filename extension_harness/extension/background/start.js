@@ -73,6 +73,10 @@ export class Background {
     },
   });
   #recorder = new Recorder(this.#database, CLOCK.now, (recorded) => {
+    if (recorded.isFirst) {
+      const { channelAccountId, conversationId } = recorded.checkpoint;
+      this.#ledgers.met(channelAccountId, [conversationId]);
+    }
     if (recorded.added === 0) return;
     this.#presence.busy();
     this.#uplink.wake();
@@ -152,6 +156,7 @@ export class Background {
     settings: () => this.#stored.settings,
     listed: (account, conversations) =>
       this.#claims.discover(account, conversations, this.#discoveries),
+    met: (...what) => this.#ledgers.met(...what),
     profiled: (account) => this.#told("profiles", account),
     historyEnded: (account, conversation) =>
       this.#claims.consider(account, conversation),

@@ -43,6 +43,7 @@ export class Sync {
    * @param {() => import("../shared/settings.js").Settings} parts.settings
    * @param {(channelAccountId: string, conversations: ListedConversation[]) => Promise<void>} parts.listed
    *     told of each part of a list after it is stored
+   * @param {(channelAccountId: string, conversations: string[]) => void} parts.met
    * @param {(channelAccountId: string) => void} parts.profiled
    * @param {(channelAccountId: string, conversationId: string) => Promise<void>} parts.historyEnded
    * @param {(error: unknown) => void} parts.failed
@@ -103,6 +104,7 @@ export class Sync {
       this.#rebuilds.set(key, (this.#rebuilds.get(key) ?? 0) + 1);
       return rebuild(database, account, conversationId, clock.now());
     });
+    this.#parts.met(account, [conversationId]);
     this.wake(account);
     return gone;
   }

@@ -134,11 +134,13 @@ export function updateCheckpoint(database, channelAccountId, conversationId, cha
  * @param {string} channelAccountId
  * @param {ListedConversation[]} conversations at most a few hundred
  * @param {number} listedAtMs
- * @returns {Promise<void>}
+ * @returns {Promise<string[]>} the conversations that have a checkpoint only now
  */
 export function takeList(database, channelAccountId, conversations, listedAtMs) {
   return database.write([BOOTSTRAPS, CHECKPOINTS], async (transaction) => {
     const bootstraps = transaction.objectStore(BOOTSTRAPS);
+    /** @type {string[]} */
+    const met = [];
     /** @type {Map<string, number | null>} the latest of all that the list says */
     const latest = new Map();
     for (const listed of conversations) {
@@ -158,6 +160,7 @@ export function takeList(database, channelAccountId, conversations, listedAtMs) 
       Array.from(latest, async ([conversationId, listedAtMs]) => {
         const key = conversationKey(channelAccountId, conversationId);
         const before = await checkpointAt(transaction, key);
+        if (before === undefined) met.push(conversationId);
         const latestMessageAtMs = later(before?.latestMessageAtMs ?? null, listedAtMs);
         // Most of a list is as it was the last time: nothing is written for that.
         if (before?.latestMessageAtMs === latestMessageAtMs) return;
@@ -165,6 +168,7 @@ export function takeList(database, channelAccountId, conversations, listedAtMs) 
         transaction.objectStore(CHECKPOINTS).put({ ...known, latestMessageAtMs });
       }),
     );
+    return met;
   });
 }
 

@@ -54,6 +54,7 @@ const RELEASE_STEP = 500;
  * @property {number} known
  * @property {number} conflicts
  * @property {number} anomalies
+ * @property {boolean} isFirst nothing of the conversation had been observed before
  * @property {CheckpointRecord} checkpoint
  */
 
@@ -68,11 +69,15 @@ export function recordBatch(database, batch) {
   const stores = [MESSAGES, CANDIDATES, CHECKPOINTS, ANOMALIES];
   return database.write(stores, async (transaction) => {
     const fresh = await newFacts(transaction, batch);
+    let isFirst = false;
     const checkpoint = await changeCheckpoint(
       transaction,
       batch.channelAccountId,
       batch.conversationId,
-      (before) => moved(before, batch, fresh.facts.length > 0),
+      (before) => {
+        isFirst = before.lastObservedAtMs === 0;
+        return moved(before, batch, fresh.facts.length > 0);
+      },
     );
     const waiting =
       checkpoint.syncMode === "incremental" &&
@@ -89,6 +94,7 @@ export function recordBatch(database, batch) {
       known: batch.facts.length - fresh.facts.length - fresh.conflicts.length,
       conflicts: fresh.conflicts.length,
       anomalies: batch.anomalies.length,
+      isFirst,
       checkpoint,
     };
   });

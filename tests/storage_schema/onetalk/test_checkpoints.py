@@ -17,6 +17,7 @@ from storage_schema.onetalk import (
 from storage_schema.onetalk.checkpoints import MAX_ACCOUNTS, PAGE, new_checkpoint
 from storage_schema.onetalk.keys import conversation_key
 from storage_schema.onetalk.names import BOOTSTRAPS, CHECKPOINTS
+from storage_schema.onetalk.records import ListedConversation
 from tests.storage_schema.onetalk.observed import (
     ACCOUNT,
     CONVERSATION,
@@ -38,12 +39,11 @@ def listed_at(connection: Connection, at: int | None) -> object:
 
 def test_the_list_leaves_a_bootstrap_and_a_checkpoint(connection: Connection) -> None:
     """OT-05: the activity time comes from the list alone."""
-    take_list(
-        connection,
-        ACCOUNT,
-        [{"conversationId": CONVERSATION, "latestMessageAtMs": 50, "title": "T"}],
-        NOW,
-    )
+    listed: list[ListedConversation] = [
+        {"conversationId": CONVERSATION, "latestMessageAtMs": 50, "title": "T"}
+    ]
+    assert take_list(connection, ACCOUNT, listed, NOW) == [CONVERSATION]
+    assert take_list(connection, ACCOUNT, listed, NOW) == []  # it is met already
 
     assert only(connection, BOOTSTRAPS) == {
         "key": conversation_key(ACCOUNT, CONVERSATION),

@@ -72,8 +72,11 @@ def test_a_batch_leaves_its_fact_candidate_and_checkpoint(
         "known": 0,
         "conflicts": 0,
         "anomalies": 0,
+        "isFirst": True,
         "checkpoint": checkpoint,
     }
+    again = record_batch(connection, batch(fact("m1", 1_000)))
+    assert (again["known"], again["isFirst"]) == (1, False)
 
 
 def test_what_comes_without_a_scan_is_of_a_full_sync(connection: Connection) -> None:
