@@ -178,6 +178,20 @@ test("P7: an orphan keeps quiet, and says once in its page that it has to be rel
   assert.deepEqual(told, []);
 });
 
+test("P7: what an orphan could not tell before it became one, it does not try again", async () => {
+  const { told, says, orphan } = observer({ shift: () => died });
+  says("observed", { rows: [1] });
+  says("troubles", { troubles: ["page_dead"] });
+  says("told", { ledger: "cards", entries: [] });
+  await until(() => told.length > 6);
+  orphan();
+  const before = told.length;
+  for (let turn = 0; turn < 5; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(told.length, before);
+});
+
 test("P1 to P4: only the newest word of what is wrong is told, until somebody knows it", async () => {
   const words = [];
   let isKnown = false;

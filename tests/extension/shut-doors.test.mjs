@@ -17,7 +17,9 @@ import { until } from "./support/until.mjs";
 
 const ACCOUNT = "2500000000001";
 const BUYER = "3500000000002";
-const CHATS = [2, 3, 4].map((n) => `${ACCOUNT}-350000000000${n}#11011@icbu`);
+const CHATS = [2, 3, 4, 5, 6].map(
+  (n) => `${ACCOUNT}-350000000000${n}#11011@icbu`,
+);
 const [CHAT] = CHATS;
 const PAGE = { tabId: 1, pageId: "page", channelAccountId: ACCOUNT, route: "" };
 const NEWEST = 1_750_000_000_100;

@@ -26,13 +26,15 @@ class Mutation:
 
     id: str
     rules: tuple[str, ...]
-    """The rules that it breaks, as `OT-31`."""
+    """The rules that it breaks, as `OT-31`, and the troubles of the page, as `P1`,
+    that it hides or takes for what they are not (docs/page-trouble.md)."""
     file: str
     """Path under the repository's root."""
     old: str
     new: str
     tests: tuple[str, ...]
-    """Files of tests, or `file::name` of one; at least one of them must fail."""
+    """Files of tests, or `file::name` of one, in JavaScript its title; at least one of
+    them must fail."""
 
     @property
     def needs_browser(self) -> bool:
@@ -60,17 +62,27 @@ def mutations(lists: Iterable[Path] = LISTS) -> list[Mutation]:
     ]
 
 
-def chosen(ids: Sequence[str], *, with_browser: bool) -> list[Mutation]:
-    """The mutations of these ids, or all; without a browser those that need none.
+def chosen(
+    ids: Sequence[str], rules: Sequence[str] = (), *, with_browser: bool
+) -> list[Mutation]:
+    """The mutations of these ids, or all; of these rules, or any.
+
+    Without a browser those that need none.
 
     Raises:
-        MutationError: an id is not in the list.
+        MutationError: an id is not in the list, or nothing of it breaks a rule.
     """
     known = {each.id: each for each in mutations()}
     if unknown := sorted(set(ids) - known.keys()):
         msg = f"no such mutation: {', '.join(unknown)}; known are {', '.join(known)}"
         raise MutationError(msg)
+    broken = {rule for each in known.values() for rule in each.rules}
+    if unbroken := sorted(set(rules) - broken):
+        msg = f"no mutation breaks {', '.join(unbroken)}"
+        raise MutationError(msg)
     picked = [known[each] for each in ids] if ids else list(known.values())
+    if rules:
+        picked = [each for each in picked if set(rules) & set(each.rules)]
     return [each for each in picked if with_browser or not each.needs_browser]
 
 

@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; gives 0 when all are caught, 1 when not, 2 when it cannot be told."""
     options = _parser().parse_args(arguments)
     try:
-        picked = chosen(options.ids, with_browser=not options.without_browser)
+        picked = chosen(
+            options.ids, options.rule, with_browser=not options.without_browser
+        )
         with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
             workplace = Workplace(Path(folder).resolve())
             results = [_tried(workplace, each, options.json) for each in picked]
@@ -64,6 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations")
     parser.add_argument("ids", nargs="*", metavar="ID", help="these alone; else all")
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="those alone that break it, as OT-85, or hide it, as P3; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="the results as JSON")
     parser.add_argument(
         "--without-browser",

@@ -1,4 +1,5 @@
-"""The list of breakages does not rot: each still fits its file, and each rule has one.
+"""The list of breakages does not rot: each still fits its file, and each area of the
+rules and each trouble of the page has one.
 
 That each is caught is told by `python -m tests.mutations`, which takes minutes.
 """
@@ -6,6 +7,7 @@ That each is caught is told by `python -m tests.mutations`, which takes minutes.
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -20,6 +22,9 @@ from tests.mutations.catalogue import (
 )
 
 ALL = mutations()
+TROUBLES = re.findall(
+    r"^\| (P\d+) \|", (ROOT / "docs/page-trouble.md").read_text("utf-8"), re.MULTILINE
+)
 MOST_WITH_BROWSER = 5
 AREAS = {
     "identity and scope": range(1, 7),
@@ -50,17 +55,27 @@ def test_a_mutation_still_fits_its_file(mutation: Mutation) -> None:
 @pytest.mark.parametrize("mutation", ALL, ids=lambda each: each.id)
 def test_a_mutation_names_rules_and_tests_that_exist(mutation: Mutation) -> None:
     assert mutation.rules
-    assert set(mutation.rules) <= rule_index.rules().keys()
+    assert set(mutation.rules) <= {*rule_index.rules(), *TROUBLES}
     assert mutation.tests
     for test in mutation.tests:
-        assert (ROOT / test.split("::")[0]).is_file(), test
+        file, _, name = test.partition("::")
+        assert (ROOT / file).is_file(), test
+        # A pattern that fits no test would pass whatever is broken.
+        if file.endswith(".mjs"):
+            assert name in (ROOT / file).read_text("utf-8"), test
 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_every_area_of_the_rules_is_broken_on_purpose(area: str) -> None:
-    broken = {int(rule.removeprefix("OT-")) for each in ALL for rule in each.rules}
+    rules = {rule for each in ALL for rule in each.rules} - {*TROUBLES}
+    broken = {int(rule.removeprefix("OT-")) for rule in rules}
 
     assert broken & set(AREAS[area])
+
+
+def test_every_trouble_of_the_page_is_hidden_on_purpose() -> None:
+    assert [f"P{number}" for number in range(1, 16)] == TROUBLES
+    assert set(TROUBLES) <= {rule for each in ALL for rule in each.rules}
 
 
 def test_the_areas_are_all_of_the_rules() -> None:
@@ -83,6 +98,10 @@ def test_only_known_ones_can_be_chosen() -> None:
     with pytest.raises(MutationError, match="no such mutation: nonsense"):
         chosen(["nonsense"], with_browser=True)
     assert cli.main(["nonsense"]) == cli.USAGE
+    of_rule = chosen([], ["OT-85", "P3"], with_browser=True)
+    assert {rule for each in of_rule for rule in each.rules} >= {"OT-85", "P3"}
+    assert all({"OT-85", "P3"} & {*each.rules} for each in of_rule)
+    assert cli.main(["--rule", "P16"]) == cli.USAGE
 
 
 def test_a_caught_and_a_survivor_are_told_apart(

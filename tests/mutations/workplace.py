@@ -146,11 +146,16 @@ class Workplace:
 
 
 def _commands(tests: Sequence[str]) -> list[list[str]]:
+    named = [each for each in tests if ".mjs::" in each]
     suites = [each for each in tests if each.endswith(".mjs")]
-    others = [each for each in tests if not each.endswith(".mjs")]
+    others = [each for each in tests if each not in {*named, *suites}]
+    node = [_node(), "--test", "--test-reporter=tap"]
     commands = []
     if suites:
-        commands.append([_node(), "--test", "--test-reporter=tap", *suites])
+        commands.append([*node, *suites])
+    for suite, title in (each.split("::", 1) for each in named):
+        only = f"--test-name-pattern=^{re.escape(title)}$"
+        commands.append([*node, only, suite])
     if others:
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "timeout=120"]
         commands.append([sys.executable, "-m", "pytest", *options, *others])

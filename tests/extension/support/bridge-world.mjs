@@ -4,6 +4,9 @@
 import { ManualClock } from "./manual-clock.mjs";
 import { loadInto, pageWorld } from "./page-world.mjs";
 
+/** For an answer, by the real clock. */
+const DEADLINE_MS = 5_000;
+
 class Message {
   constructor(type, { detail }) {
     Object.assign(this, { type, detail });
@@ -82,9 +85,14 @@ export function bridgeWorld({ answers = () => ({}), ...page } = {}) {
     );
   tell("listening");
   const ask = (kind, body = {}) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       const id = `q-${waiting.size}`;
-      waiting.set(id, resolve);
+      const late = () => reject(new Error(`no answer to ${kind}`));
+      const timer = setTimeout(late, DEADLINE_MS);
+      waiting.set(id, (answer) => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
       tell(kind, id, { channelAccountId: window.aliId, ...body });
     });
   return { ask, asked, clock, told, window };
