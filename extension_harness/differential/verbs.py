@@ -19,7 +19,7 @@ CHANGES: Sequence[dict[str, Any]] = (
     {"syncMode": "incremental", "anchorState": "awaiting"},
     {"syncMode": "full", "anchorState": "none", "anchorMessageId": None},
     {"phase": "completed", "completionSent": True, "historyComplete": True},
-    {"result": "no_valid_messages", "failedAtMs": 7},
+    {"result": "no_valid_messages", "failedAtMs": 7, "scannedThroughMs": 8},
 )
 NO_ACCOUNTS = ("", None, 7)
 """What a pending read refuses: `scope_missing`."""

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from extension_harness.model.steps import Behaviour, Json, Value
 from extension_harness.model.store import CheckpointPages, update_checkpoint
 from extension_harness.model.text import utf16_length
-from extension_harness.model.walks import is_beyond
+from extension_harness.model.walks import is_beyond, is_edge_open
 
 MAX_REMEMBERED = 5_000
 MAX_PAGES = 100
@@ -50,8 +50,8 @@ class Coverage:
             return
         pages = CheckpointPages(account)
         while page := (yield from pages.next()):
-            beyond = [one for one in page if is_beyond(one) and _behind(one)]
-            for one in beyond:
+            found = [one for one in page if is_beyond(one) or is_edge_open(one)]
+            for one in [one for one in found if _behind(one)]:
                 yield from update_checkpoint(account, one["conversationId"], _behind)
         for page_id in page_ids:
             self.forget(page_id)

@@ -29,7 +29,7 @@ from extension_harness.model.steps import Behaviour, Json, Pause, Value
 from extension_harness.model.store import CheckpointPages, update_checkpoint
 from extension_harness.model.tasks import Life
 from extension_harness.model.turns import Turns
-from extension_harness.model.walks import is_stuck, needs_walk, walk_order
+from extension_harness.model.walks import begun, needs_walk, walk_order
 from storage_schema.onetalk.keys import conversation_key
 
 MAX_ROUND = 5_000
@@ -137,10 +137,11 @@ class Sync:
         failures = 0
         if self._is_shut(account):
             return
-        for conversation in (yield from self._unfinished(account)):
+        found, through_ms = yield from self._unfinished(account)
+        for conversation in found:
             if not self._may_run(account):
                 return
-            is_answered = yield from self._walk(account, conversation)
+            is_answered = yield from self._walk(account, conversation, through_ms)
             failures = 0 if is_answered else failures + 1
             if failures >= MAX_FAILURES or self._is_shut(account):
                 return
@@ -150,20 +151,29 @@ class Sync:
         page = self._parts.pages.of(account)
         return page is not None and self._parts.health.is_closed(page.tab_id)
 
-    def _unfinished(self, account: str) -> Behaviour[list[str]]:
+    def _unfinished(self, account: str) -> Behaviour[tuple[list[str], int]]:
+        """What has to be walked; the latest time the account's service has given."""
         found: list[Json] = []
+        through_ms = 0
         pages = CheckpointPages(account)
         while page := (yield from pages.next()):
+            times = [one["latestMessageAtMs"] or 0 for one in page]
+            through_ms = max(through_ms, *times)
             found += filter(needs_walk, page)
             if len(found) >= MAX_ROUND:
                 break
-        return [one["conversationId"] for one in sorted(found, key=walk_order)]
+        ordered = sorted(found, key=walk_order)
+        return [one["conversationId"] for one in ordered], through_ms
 
-    def _walk(self, account: str, conversation: str) -> Behaviour[bool]:
+    def _walk(
+        self, account: str, conversation: str, through_ms: int
+    ) -> Behaviour[bool]:
         """To the end of its history, or to where it cannot go on; False: it failed."""
         key = conversation_key(account, conversation)
         rebuilds = self._rebuilds.get(key)
-        checkpoint = yield from update_checkpoint(account, conversation, _begun)
+        checkpoint = yield from update_checkpoint(
+            account, conversation, lambda before: begun(before, through_ms)
+        )
         if checkpoint is None:
             return True
         settings = self._parts.settings()
@@ -298,30 +308,6 @@ class Sync:
             yield from update_checkpoint(
                 account, conversation, lambda before: {**before, "result": code}
             )
-
-
-def _begun(before: Json) -> Json | None:
-    """A conversation set up for its walk: where it stood, or a new scan."""
-    if not needs_walk(before):
-        return None
-    scanned = {"scannedActivityMs": before["latestMessageAtMs"]}
-    if not before["historyComplete"]:
-        # One that goes on where it stopped covers what it covered when it began.
-        is_anew = before["nextTimeStamp"] is None or is_stuck(before)
-        return {**before, **scanned} if is_anew else before
-    is_increment = before["anchorMessageId"] is not None
-    return {
-        **before,
-        **scanned,
-        "isBehind": False,
-        "phase": "paging",
-        "syncMode": "incremental" if is_increment else "full",
-        "anchorState": "awaiting" if is_increment else "none",
-        "historyComplete": False,
-        "nextTimeStamp": None,
-        "completionSent": False,
-        "result": None,
-    }
 
 
 def _moved(asked: Position, decision: Decision) -> Json:

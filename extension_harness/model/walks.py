@@ -28,9 +28,43 @@ def needs_walk(checkpoint: Json) -> bool:
     return is_settled and is_beyond(checkpoint)
 
 
+def begun(before: Json, through_ms: int) -> Json | None:
+    """A conversation set up for its walk: where it stood, or a new scan."""
+    if not needs_walk(before):
+        return None
+    scanned = {
+        "scannedActivityMs": before["latestMessageAtMs"],
+        "scannedThroughMs": through_ms,  # what was said before this is over
+    }
+    if not before["historyComplete"]:
+        # One that goes on where it stopped covers what it covered when it began.
+        is_anew = before["nextTimeStamp"] is None or is_stuck(before)
+        return {**before, **scanned} if is_anew else before
+    is_increment = before["anchorMessageId"] is not None
+    return {
+        **before,
+        **scanned,
+        "isBehind": False,
+        "phase": "paging",
+        "syncMode": "incremental" if is_increment else "full",
+        "anchorState": "awaiting" if is_increment else "none",
+        "historyComplete": False,
+        "nextTimeStamp": None,
+        "completionSent": False,
+        "result": None,
+    }
+
+
 def is_stuck(checkpoint: Json) -> bool:
     """The page stands still where its history was read last."""
     return bool(checkpoint["result"] == "history_cursor_stuck")
+
+
+def is_edge_open(checkpoint: Json) -> bool:
+    """The newest message's millisecond may not have been over at the last scan."""
+    confirmed = newest_confirmed_at_ms(checkpoint)  # type: ignore[arg-type]
+    edge_ms = max(checkpoint["latestMessageAtMs"] or 0, confirmed)
+    return bool(edge_ms > 0 and edge_ms >= (checkpoint.get("scannedThroughMs") or 0))
 
 
 def is_beyond(checkpoint: Json) -> bool:

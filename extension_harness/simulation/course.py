@@ -209,12 +209,7 @@ class Course:
         return True
 
     def _do_say(self, account: int, conversation: int, count: int) -> bool:
-        """Somebody writes; every open page of the account sees it.
-
-        What is said in one breath has one time, and what is said later another: see
-        docs/simulation.md about messages of one millisecond.
-        """
-        self.world.steady.move_to(self.world.steady.now_ms + 1)
+        """Somebody writes; every open page of the account sees it."""
         name, place = self.world.names(account, conversation)
         rows = [
             self.world.truth.say(name, place, self.world.steady.now_ms).row()

@@ -17,6 +17,10 @@ class Violation(Exception):  # noqa: N818 - the result of a history, not an erro
         self.promise = promise
         self.what = what
 
+    def __reduce__(self) -> tuple[type[Violation], tuple[str, str]]:
+        """Be taken from one process to another as it is."""
+        return (Violation, (self.promise, self.what))
+
 
 def broken(promise: str, what: str) -> NoReturn:
     """Say that a promise is broken.

@@ -17,6 +17,7 @@ from storage_schema.onetalk.javascript import (
     Number,
     field,
     is_absent,
+    is_less,
     is_truthy,
     number_of,
 )
@@ -152,18 +153,31 @@ def _moved(
 
 
 def _meet_anchor(after: dict[str, object], batch: PreparedBatch) -> None:
-    """OT-41, OT-42: the scan ends at its anchor, or at the end without it."""
+    """OT-41, OT-42: the scan ends at its anchor, or at the end without it.
+
+    Beside the anchor there may be others of its millisecond: it is not met until the
+    page reaches beyond that.
+    """
     is_incremental = field(after, "syncMode") == "incremental"
     if not is_incremental or field(after, "anchorState") == "met":
         return
-    anchor = field(after, "anchorMessageId")
-    if any(fact["content"]["messageId"] == anchor for fact in batch["facts"]):
+    name = field(after, "anchorMessageId")
+    met = [fact for fact in batch["facts"] if fact["content"]["messageId"] == name]
+    if met and _is_beyond(after, met[0]["content"]["sentAtMs"]):
         after["anchorState"] = "met"
         after["nextTimeStamp"] = None
         after["historyComplete"] = True
     elif is_truthy(after["historyComplete"]):
         after["anchorState"] = "not_found"
         after["result"] = "incremental_anchor_not_found"
+
+
+def _is_beyond(after: dict[str, object], anchor_ms: Number) -> bool:
+    """The page has reached behind the anchor's millisecond, or the history's end."""
+    following = field(after, "nextTimeStamp")
+    if is_truthy(after["historyComplete"]) or following is None:
+        return True
+    return is_less(following, anchor_ms)
 
 
 def _write_facts(

@@ -84,6 +84,7 @@ class CheckpointRecord(TypedDict):
     result: str | None
     pages: int
     failedAtMs: NotRequired[int]
+    scannedThroughMs: NotRequired[int]
     isBehind: NotRequired[bool]
 
 

@@ -126,6 +126,22 @@ test("OT-41, OT-42, OT-45: history and live ones wait for the anchor, and go tog
   );
 });
 
+test("OT-41, OT-43: others of the anchor's millisecond are met with it", async () => {
+  await scanning();
+  await record([30, 10], { nextTimeStamp: 10 });
+  assert.equal((await checkpoint()).anchorState, "awaiting");
+  assert.deepEqual(await goingUp(), []);
+
+  const twin = { ...message(10), messageId: "twin" };
+  await recorder.record({
+    channelAccountId: ACCOUNT,
+    conversationId: CHAT,
+    observations: [message(9), message(10), twin],
+    page: { askedWith: 10, nextTimeStamp: 9, historyComplete: false },
+  });
+  assert.deepEqual(await goingUp(), ["9", "twin", "30"]);
+});
+
 test("OT-41: a scan that ends without its anchor holds all back, and says so", async () => {
   await scanning();
   await record([30], { historyComplete: true });

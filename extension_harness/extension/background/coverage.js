@@ -6,7 +6,7 @@
 // down to that.
 
 import { checkpointsOf, updateCheckpoint } from "../store/checkpoints.js";
-import { isBeyond } from "./walks.js";
+import { isBeyond, isEdgeOpen } from "./walks.js";
 
 /** Conversations of one page that are remembered as marked; beyond, they are looked up. */
 const MAX_REMEMBERED = 5_000;
@@ -59,7 +59,7 @@ export class Coverage {
 
   /**
    * The whole list of an account was read. What it tells of beyond what is known is marked,
-   * and from now on the pages that were open show whatever is new.
+   * and what it could not tell of, in the millisecond of a newest message; from now on the pages that were open show whatever is new.
    *
    * @param {string} account
    * @param {{pageId: string}[]} pages of the account that were open before
@@ -69,8 +69,8 @@ export class Coverage {
   async listed(account, pages) {
     if (pages.every(({ pageId }) => this.#covered.has(pageId))) return;
     for await (const page of checkpointsOf(this.#database, account)) {
-      const beyond = page.filter((each) => isBeyond(each) && behind(each) !== null);
-      for (const { conversationId } of beyond) {
+      const open = page.filter((each) => isBeyond(each) || isEdgeOpen(each));
+      for (const { conversationId } of open.filter((each) => behind(each) !== null)) {
         await updateCheckpoint(this.#database, account, conversationId, behind);
       }
     }

@@ -10,7 +10,7 @@ import { Lists } from "./lists.js";
 import { CLOSED_DOORS } from "./health.js";
 import { rebuild } from "./rereading.js";
 import { Turns } from "./turns.js";
-import { isLie, isStuck, needsWalk, walkOrder } from "./walks.js";
+import { begun, isLie, needsWalk, walkOrder } from "./walks.js";
 
 /** Conversations that one round takes on; the next round takes the rest. */
 const MAX_ROUND = 5_000;
@@ -141,9 +141,10 @@ export class Sync {
     if (await this.#lists.read(account)) await coverage.listed(account, open);
     let failures = 0;
     if (this.#isShut(account)) return;
-    for (const conversationId of await this.#unfinished(account)) {
+    const { found, throughMs } = await this.#unfinished(account);
+    for (const conversationId of found) {
       if (!this.#mayRun(account)) return;
-      const isAnswered = await this.#walk(account, conversationId);
+      const isAnswered = await this.#walk(account, conversationId, throughMs);
       failures = isAnswered ? 0 : failures + 1;
       // A page that fails for one conversation after the other is dead: not all of them
       // are asked for nothing.
@@ -159,20 +160,24 @@ export class Sync {
   }
 
   /**
-   * The conversations whose history has to be walked, in `walkOrder`.
+   * The conversations whose history has to be walked, in `walkOrder`, and the latest time
+   * that the chat service has given in any of the account's.
    *
    * @param {string} account
-   * @returns {Promise<string[]>}
+   * @returns {Promise<{found: string[], throughMs: number}>}
    */
   async #unfinished(account) {
     /** @type {CheckpointRecord[]} */
     const found = [];
+    let throughMs = 0;
     for await (const page of checkpointsOf(this.#parts.database, account)) {
+      for (const seen of page)
+        throughMs = Math.max(throughMs, seen.latestMessageAtMs ?? 0);
       found.push(...page.filter(needsWalk));
       if (found.length >= MAX_ROUND) break;
     }
     found.sort(walkOrder);
-    return found.map((checkpoint) => checkpoint.conversationId);
+    return { found: found.map((checkpoint) => checkpoint.conversationId), throughMs };
   }
 
   /**
@@ -180,13 +185,19 @@ export class Sync {
    *
    * @param {string} account
    * @param {string} conversationId
+   * @param {number} throughMs
    * @returns {Promise<boolean>} false: the page failed
    */
-  async #walk(account, conversationId) {
+  async #walk(account, conversationId, throughMs) {
     const { settings } = this.#parts;
     const key = conversationKey(account, conversationId);
     const rebuilds = this.#rebuilds.get(key);
-    const checkpoint = await this.#begun(account, conversationId);
+    const checkpoint = await updateCheckpoint(
+      this.#parts.database,
+      account,
+      conversationId,
+      (before) => begun(before, throughMs),
+    );
     if (checkpoint === null) return true;
     /** @type {import("../shared/paging.js").Position} */
     let position = {
@@ -213,39 +224,6 @@ export class Sync {
       position = next;
     }
     return true;
-  }
-
-  /**
-   * Sets a conversation up for its walk: where it stood, or a new scan when the list says
-   * that something happened since the last.
-   *
-   * @param {string} account
-   * @param {string} conversationId
-   */
-  #begun(account, conversationId) {
-    const { database } = this.#parts;
-    return updateCheckpoint(database, account, conversationId, (before) => {
-      if (!needsWalk(before)) return null;
-      const scannedActivityMs = before.latestMessageAtMs;
-      if (!before.historyComplete) {
-        // One that goes on where it stopped covers what it covered when it began.
-        const isAnew = before.nextTimeStamp === null || isStuck(before);
-        return isAnew ? { ...before, scannedActivityMs } : before;
-      }
-      const isIncrement = before.anchorMessageId !== null;
-      return {
-        ...before,
-        scannedActivityMs,
-        isBehind: false,
-        phase: "paging",
-        syncMode: isIncrement ? "incremental" : "full",
-        anchorState: isIncrement ? "awaiting" : "none",
-        historyComplete: false,
-        nextTimeStamp: null,
-        completionSent: false,
-        result: null,
-      };
-    });
   }
 
   /**

@@ -43,6 +43,40 @@ export function needsWalk(checkpoint) {
 }
 
 /**
+ * A conversation set up for its walk: where it stood, or a new scan when the list says that
+ * something happened since the last.
+ *
+ * @param {CheckpointRecord} before
+ * @param {number} throughMs what was said before this is over, and a scan will find it
+ * @returns {CheckpointRecord | null} null: it needs no walk
+ */
+export function begun(before, throughMs) {
+  if (!needsWalk(before)) return null;
+  const scanned = {
+    scannedActivityMs: before.latestMessageAtMs,
+    scannedThroughMs: throughMs,
+  };
+  if (!before.historyComplete) {
+    // One that goes on where it stopped covers what it covered when it began.
+    const isAnew = before.nextTimeStamp === null || isStuck(before);
+    return isAnew ? { ...before, ...scanned } : before;
+  }
+  const isIncrement = before.anchorMessageId !== null;
+  return {
+    ...before,
+    ...scanned,
+    isBehind: false,
+    phase: "paging",
+    syncMode: isIncrement ? "incremental" : "full",
+    anchorState: isIncrement ? "awaiting" : "none",
+    historyComplete: false,
+    nextTimeStamp: null,
+    completionSent: false,
+    result: null,
+  };
+}
+
+/**
  * @param {CheckpointRecord} checkpoint
  * @returns {boolean} the page stands still where its history was read last
  */
@@ -60,6 +94,21 @@ export function isBeyond(checkpoint) {
     newestConfirmedAtMs(checkpoint),
   );
   return (checkpoint.latestMessageAtMs ?? 0) > covered;
+}
+
+/**
+ * Beside the newest message there may be another of its millisecond that no page was there
+ * to show, and the list's time tells nothing of it. The chat service's own clock says when
+ * that cannot be any more: when, before the last scan, it had given a later time.
+ *
+ * @param {CheckpointRecord} checkpoint
+ * @returns {boolean} the millisecond of the newest message may not have been over when the
+ *     history was scanned last
+ */
+export function isEdgeOpen(checkpoint) {
+  const { latestMessageAtMs, scannedThroughMs } = checkpoint;
+  const edgeMs = Math.max(latestMessageAtMs ?? 0, newestConfirmedAtMs(checkpoint));
+  return edgeMs > 0 && edgeMs >= (scannedThroughMs ?? 0);
 }
 
 /**

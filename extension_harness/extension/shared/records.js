@@ -88,6 +88,9 @@
  * @property {string | null} result why the conversation is not going on, or how it ended
  * @property {number} pages pages of history stored so far
  * @property {number} [failedAtMs] when a page failed to give its history, last
+ * @property {number} [scannedThroughMs] the latest time that the chat service had given in
+ *     any conversation of the account when the last scan began: what was said before it,
+ *     that scan has found
  * @property {boolean} [isBehind] Bright has an anchor that was never seen here, or a page
  *     lost what it saw: walk again, and claim nothing before
  */

@@ -186,13 +186,20 @@ function moved(before, batch, somethingNew) {
 }
 
 /**
+ * The scan ends at its anchor, or at the end without it. Beside the anchor there may be
+ * others of its millisecond: it is not met until the page reaches beyond that.
+ *
  * @param {CheckpointRecord} after
  * @param {PreparedBatch} batch
  */
 function meetAnchor(after, batch) {
   if (after.syncMode !== "incremental" || after.anchorState === "met") return;
-  const anchor = after.anchorMessageId;
-  if (batch.facts.some((fact) => fact.content.messageId === anchor)) {
+  const anchor = batch.facts.find(
+    (fact) => fact.content.messageId === after.anchorMessageId,
+  );
+  const { historyComplete, nextTimeStamp } = after;
+  const isEnd = historyComplete || nextTimeStamp === null;
+  if (anchor && (isEnd || nextTimeStamp < anchor.content.sentAtMs)) {
     after.anchorState = "met";
     after.nextTimeStamp = null;
     after.historyComplete = true;

@@ -200,6 +200,23 @@ def statuses(connection: Connection) -> list[str]:
     return [each["status"] for each in records(connection, CANDIDATES)]
 
 
+def test_a_page_that_ends_in_the_anchors_millisecond_does_not_meet_it(
+    connection: Connection,
+) -> None:
+    """OT-41, OT-43: others of that millisecond may be on the next page."""
+    incremental(connection, "anchor")
+    at_edge: PagePosition = {**MIDDLE, "nextTimeStamp": 5}
+    first = batch(fact("m9", 9), fact("anchor", 5), page=at_edge)
+    before = record_batch(connection, first)["checkpoint"]
+    beyond: PagePosition = {**MIDDLE, "nextTimeStamp": 4}
+    rest = batch(fact("anchor", 5), fact("twin", 5), fact("m4", 4), page=beyond)
+    after = record_batch(connection, rest)["checkpoint"]
+
+    assert (before["anchorState"], before["nextTimeStamp"]) == ("awaiting", 5)
+    assert (after["anchorState"], after["historyComplete"]) == ("met", True)
+    assert statuses(connection) == ["pending_ack"] * 4
+
+
 def test_candidates_wait_until_the_anchor_is_met(connection: Connection) -> None:
     """OT-41, OT-42, OT-45: history and live ones are released together."""
     incremental(connection, "anchor")
@@ -207,7 +224,8 @@ def test_candidates_wait_until_the_anchor_is_met(connection: Connection) -> None
     record_batch(connection, batch(fact("live", 4)))
     waiting = statuses(connection), still_pending(connection, ACCOUNT, CONVERSATION)
 
-    met = record_batch(connection, batch(fact("anchor", 1), page=MIDDLE))["checkpoint"]
+    beyond: PagePosition = {**MIDDLE, "nextTimeStamp": 0}
+    met = record_batch(connection, batch(fact("anchor", 1), page=beyond))["checkpoint"]
 
     assert waiting == (["awaiting_anchor"] * 2, 2)
     assert statuses(connection) == ["pending_ack"] * 3
