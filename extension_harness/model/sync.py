@@ -295,6 +295,9 @@ class Sync:
         )
         if checkpoint["historyComplete"]:
             yield from parts.history_ended(account, conversation)
+            # Something was seen meanwhile before which there may be more.
+            if needs_walk(checkpoint):
+                self.wake(account)
             return None
         return decision.next
 

@@ -337,6 +337,8 @@ export class Sync {
     });
     if (checkpoint.historyComplete) {
       await this.#parts.historyEnded(account, conversationId);
+      // Something was seen meanwhile before which there may be more: not only with an alarm.
+      if (needsWalk(checkpoint)) this.wake(account);
       return null;
     }
     return decision.next;

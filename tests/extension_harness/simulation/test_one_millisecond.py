@@ -1,4 +1,4 @@
-"""Messages of one millisecond, said apart, while no page is there for the later ones."""
+"""Messages of one millisecond, said apart while no page is there for the later."""
 
 from __future__ import annotations
 
