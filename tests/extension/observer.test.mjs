@@ -40,13 +40,14 @@ function observer(answers) {
     }),
   };
   const looks = new Set();
+  let isOver = false;
   vm.runInNewContext(readFileSync(SOURCE, "utf8"), {
     window,
     document,
     chrome,
     crypto,
     CustomEvent: class {},
-    setTimeout: (callback) => setImmediate(callback),
+    setTimeout: (callback) => isOver || setImmediate(callback),
     setInterval: (callback) => looks.add(callback) && callback,
     clearInterval: (callback) => looks.delete(callback),
   });
@@ -54,7 +55,8 @@ function observer(answers) {
     listeners["bright:from-page"]({ detail: JSON.stringify({ kind, body }) });
   const look = () => looks.forEach((each) => each());
   const orphan = () => delete chrome.runtime.id;
-  return { told, says, shown, look, looks, orphan };
+  const end = () => (isOver = true);
+  return { told, says, shown, end, look, looks, orphan };
 }
 
 const died = () => {
@@ -178,8 +180,9 @@ test("P7: an orphan keeps quiet, and says once in its page that it has to be rel
   assert.deepEqual(told, []);
 });
 
-test("P7: what an orphan could not tell before it became one, it does not try again", async () => {
-  const { told, says, orphan } = observer({ shift: () => died });
+test("P7: what an orphan could not tell before it became one, it does not try again", async (t) => {
+  const { told, says, orphan, end } = observer({ shift: () => died });
+  t.after(end);
   says("observed", { rows: [1] });
   says("troubles", { troubles: ["page_dead"] });
   says("told", { ledger: "cards", entries: [] });

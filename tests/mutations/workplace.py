@@ -149,7 +149,8 @@ def _commands(tests: Sequence[str]) -> list[list[str]]:
     named = [each for each in tests if ".mjs::" in each]
     suites = [each for each in tests if each.endswith(".mjs")]
     others = [each for each in tests if each not in {*named, *suites}]
-    node = [_node(), "--test", "--test-reporter=tap"]
+    # What is broken may go on for ever: the tests are over when they are.
+    node = [_node(), "--test", "--test-force-exit", "--test-reporter=tap"]
     commands = []
     if suites:
         commands.append([*node, *suites])
