@@ -91,3 +91,17 @@ def wait_for_troubles(
     except WaitTimeoutError as late:
         raise WaitTimeoutError(late.what, seconds, str(seen)) from late
     return words
+
+
+def wait_for_account(popup: Page, account: str, seconds: float = 20) -> dict[str, Any]:
+    """Wait until the popup shows a page of this account, and give its row."""
+    last: list[dict[str, Any]] = []
+
+    def shown() -> dict[str, Any] | None:
+        last[:] = popup_pages(popup)
+        return next((row for row in last if row["account"] == account), None)
+
+    try:
+        return wait_until(shown, seconds, f"a page of {account} in the popup")
+    except WaitTimeoutError as late:
+        raise WaitTimeoutError(late.what, seconds, str(last)) from late

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from extension_harness.demo.progress import Progress, read_progress
 from extension_harness.errors import WaitTimeoutError
-from extension_harness.oracle.testimony import ack_faults, early_anchors
+from extension_harness.oracle.testimony import (
+    ack_faults,
+    early_anchors,
+    unread_frames,
+)
 from extension_harness.oracle.verdict import DATABASE, Verdict, judge
 from extension_harness.rig import Rig
 from extension_harness.waiting import countdown, wait_until
@@ -39,6 +43,7 @@ def prove(rig: Rig, timeout: float = 60.0, *, frames_from: int = 0) -> Verdict:
     broken = [
         *ack_faults(seen[frames_from:], rig.server.dump()),
         *early_anchors(seen, rig.page.ledger),
+        *unread_frames(seen),
     ]
     assert not broken, "\n".join(broken[:8])
     return verdict

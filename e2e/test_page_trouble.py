@@ -19,7 +19,7 @@ from e2e.page_health import (
     impatient,
     operator_pages,
     operator_troubles,
-    popup_pages,
+    wait_for_account,
     wait_for_troubles,
 )
 from e2e.proof import prove
@@ -258,13 +258,9 @@ def test_p8_an_account_switch_in_one_tab_crosses_nothing(scene: Scene) -> None:
     other = "2500000000999"
     with silence_of(scene.rig, other):
         scene.rig.page.switches.set(account=other)
-        shown = wait_until(
-            lambda: [p for p in popup_pages(scene.popup) if p["account"] == other],
-            20,
-            "the other account in the popup",
-        )
-        assert shown[0]["mood"] == "bad"
-        assert "does not hold this account" in shown[0]["words"]
+        shown = wait_for_account(scene.popup, other)
+        assert shown["mood"] == "bad"
+        assert "does not hold this account" in shown["words"]
         said = scene.popup.wait_for(
             "document.getElementById('last-error-text').textContent"
         )

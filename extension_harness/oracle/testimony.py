@@ -18,6 +18,8 @@ from extension_harness.server import StoreDump
 Scope = tuple[str, str, str]
 SETTLING = frozenset({"confirmed", "conflict"})
 """Results after which Bright holds a message under that id."""
+UNREAD = frozenset({"malformed_json", "invalid_frame", "unknown_type"})
+"""What Bright answers to a frame that is none."""
 LIVE_SURFACE = "emitter"
 LIVE_SECONDS = 2.0
 """How long an event may be on its way from the page to the extension's store.
@@ -46,6 +48,15 @@ def ack_faults(seen: Iterable[Seen], server: StoreDump) -> Iterator[str]:
             if not result["duplicate"] and scope in before:
                 yield f"acknowledged as new twice: {scope}"
             before.add(scope)
+
+
+def unread_frames(seen: Iterable[Seen]) -> Iterator[str]:
+    """Bright could read every frame: one that it cannot, it tells by a `ws.error`."""
+    for frame in seen:
+        said = frame.body or {}
+        if frame.kind == "ws.error" and said.get("code") in UNREAD:
+            where = f"{said['code']} at {said.get('path')!r}: {said.get('message')}"
+            yield f"a frame that Bright cannot read: {where}"
 
 
 def early_anchors(seen: Iterable[Seen], ledger: Ledger) -> Iterator[str]:
