@@ -279,15 +279,23 @@ def test_p15_a_busy_page_is_named_and_asked_again_later(scene: Scene) -> None:
 
 
 def test_a_page_that_comes_back_from_the_cache_is_taken_up_again(scene: Scene) -> None:
-    """Back and forward: a page that was put away and comes back greets anew."""
+    """Back and forward: a page that was put away and comes back greets anew.
+
+    The browser need not keep one (a message may just have been under way): then it is
+    one that was opened anew, and it is tried again.
+    """
+    wait_until(lambda: _comes_back_as_it_was(scene), 60, "a page out of the cache")
+    scene.all_is_well()
+
+
+def _comes_back_as_it_was(scene: Scene) -> bool:
     scene.tab.evaluate("void (window.wasPutAway = true)")
     scene.tab.goto("about:blank")
     scene.popup.wait_for("document.getElementById('pages-none').checkVisibility()")
     scene.rig.page.post_live(text="while it was away")
     scene.tab.call("Page.navigateToHistoryEntry", entryId=_entry_before(scene.tab))
     scene.tab.wait_for(READY)
-    assert scene.tab.evaluate("window.wasPutAway") is True
-    scene.all_is_well()
+    return bool(scene.tab.evaluate("window.wasPutAway === true"))
 
 
 def _entry_before(tab: Page) -> int:
