@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from extension_harness.simulation.device import IDLE_MS, Device
+from extension_harness.simulation.device import IDLE_MS, SETTINGS, Device
 from extension_harness.simulation.faults import Faults
 from extension_harness.simulation.network import ABNORMAL, Closing, Link
 from extension_harness.simulation.world import World
@@ -209,8 +209,16 @@ class Course:
         return True
 
     def _do_say(self, account: int, conversation: int, count: int) -> bool:
-        """Somebody writes; every open page of the account sees it."""
+        """Somebody writes; every open page of the account sees it.
+
+        A millisecond holds no more than the widest page of history shows: see
+        docs/simulation.md.
+        """
         name, place = self.world.names(account, conversation)
+        said = self.world.truth.conversations[name, place].messages
+        of_last = [each for each in said if each.sent_at_ms == said[-1].sent_at_ms]
+        if len(of_last) + count >= SETTINGS["historyMaxPageSize"]:
+            self.world.steady.move_to(self.world.steady.now_ms + 1)
         rows = [
             self.world.truth.say(name, place, self.world.steady.now_ms).row()
             for _ in range(count)
