@@ -99,6 +99,7 @@ def record_batch(people: People) -> Arguments:
             "observedAtMs": people.now(),
             "page": _page(people),
             "ifNoAnchor": no_anchor if chance(people, 0.5) else None,
+            "isPartOfPage": chance(people, 0.3),
         }
     ]
 

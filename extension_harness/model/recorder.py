@@ -76,6 +76,7 @@ class Recorder:
                     "observedAtMs": now_ms,
                     # The position moves with the last part, never before its rows.
                     "page": observed.page if is_last else None,
+                    "isPartOfPage": observed.page is not None,
                     "ifNoAnchor": if_no_anchor,
                 }
                 done: Json = yield from verb("recordBatch", record_batch, batch)

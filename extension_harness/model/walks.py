@@ -48,6 +48,7 @@ def begun(before: Json, through_ms: int) -> Json | None:
         "phase": "paging",
         "syncMode": "incremental" if is_increment else "full",
         "anchorState": "awaiting" if is_increment else "none",
+        "anchorSeenAtMs": None,
         "historyComplete": False,
         "nextTimeStamp": None,
         "completionSent": False,

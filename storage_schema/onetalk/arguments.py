@@ -36,7 +36,10 @@ class PagePosition(TypedDict):
 
 
 class PreparedBatch(TypedDict):
-    """One batch of one conversation (OT-04); `page` is None when it is live."""
+    """One batch of one conversation (OT-04); `page` is None when it is live.
+
+    `isPartOfPage`: a page's rows, the position of which comes with the last of them.
+    """
 
     channelAccountId: str
     conversationId: str
@@ -45,6 +48,7 @@ class PreparedBatch(TypedDict):
     observedAtMs: int
     page: PagePosition | None
     ifNoAnchor: AnomalyRecord | None
+    isPartOfPage: NotRequired[bool]
 
 
 class Recorded(TypedDict):

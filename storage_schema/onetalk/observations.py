@@ -139,9 +139,10 @@ def _moved(
         after["nextTimeStamp"] = field(page, "nextTimeStamp")
         after["historyComplete"] = field(page, "historyComplete")
         after["result"] = None
+    if _has_page(batch) or is_truthy(batch.get("isPartOfPage")):
         _meet_anchor(after, batch)
-        if is_truthy(after["historyComplete"]):
-            after["phase"] = "uploading"
+    if _has_page(batch) and is_truthy(after["historyComplete"]):
+        after["phase"] = "uploading"
     if has_news:
         # What was claimed or completed does not cover the new fact (OT-43, OT-46).
         if field(after, "phase") == "completed":
@@ -155,15 +156,20 @@ def _moved(
 def _meet_anchor(after: dict[str, object], batch: PreparedBatch) -> None:
     """OT-41, OT-42: the scan ends at its anchor, or at the end without it.
 
-    Beside the anchor there may be others of its millisecond: it is not met until the
-    page reaches beyond that.
+    Beside the anchor there may be others of its millisecond: it is not met until a page
+    reaches beyond that, be it the one that showed the anchor or a later one.
     """
     is_incremental = field(after, "syncMode") == "incremental"
     if not is_incremental or field(after, "anchorState") == "met":
         return
     name = field(after, "anchorMessageId")
     met = [fact for fact in batch["facts"] if fact["content"]["messageId"] == name]
-    if met and _is_beyond(after, met[0]["content"]["sentAtMs"]):
+    if met:
+        after["anchorSeenAtMs"] = met[0]["content"]["sentAtMs"]
+    if not _has_page(batch):
+        return
+    seen_at_ms = after.get("anchorSeenAtMs")
+    if isinstance(seen_at_ms, int | float) and _is_beyond(after, seen_at_ms):
         after["anchorState"] = "met"
         after["nextTimeStamp"] = None
         after["historyComplete"] = True

@@ -85,6 +85,7 @@ class CheckpointRecord(TypedDict):
     pages: int
     failedAtMs: NotRequired[int]
     scannedThroughMs: NotRequired[int]
+    anchorSeenAtMs: NotRequired[int | None]
     isBehind: NotRequired[bool]
 
 

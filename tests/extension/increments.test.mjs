@@ -142,6 +142,23 @@ test("OT-41, OT-43: others of the anchor's millisecond are met with it", async (
   assert.deepEqual(await goingUp(), ["9", "twin", "30"]);
 });
 
+test("OT-41, OT-43: a next page that does not repeat the anchor meets it too", async () => {
+  await scanning();
+  await record([30, 10], { nextTimeStamp: 10 });
+  await record([9, 8], { askedWith: 10, nextTimeStamp: 8 });
+
+  assert.equal((await checkpoint()).anchorState, "met");
+  assert.deepEqual(await goingUp(), ["8", "9", "30"]);
+});
+
+test("OT-41: an anchor in the first part of a page too large for one write", async () => {
+  await scanning();
+  const times = Array.from({ length: 501 }, (_, index) => 511 - index);
+  await record([10, ...times], { nextTimeStamp: 9 });
+
+  assert.equal((await checkpoint()).anchorState, "met");
+});
+
 test("OT-41: a scan that ends without its anchor holds all back, and says so", async () => {
   await scanning();
   await record([30], { historyComplete: true });

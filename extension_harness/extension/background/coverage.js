@@ -59,7 +59,8 @@ export class Coverage {
 
   /**
    * The whole list of an account was read. What it tells of beyond what is known is marked,
-   * and what it could not tell of, in the millisecond of a newest message; from now on the pages that were open show whatever is new.
+   * and what it could not tell of, in the millisecond of a newest message; from now on the
+   * pages that were open show whatever is new.
    *
    * @param {string} account
    * @param {{pageId: string}[]} pages of the account that were open before

@@ -77,6 +77,7 @@ export class Recorder {
           observedAtMs: nowMs,
           // The position moves with the last part, never before its rows.
           page: isLast ? page : null,
+          isPartOfPage: page !== null,
           ifNoAnchor,
         });
         all.push(recorded);

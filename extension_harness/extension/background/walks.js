@@ -69,6 +69,7 @@ export function begun(before, throughMs) {
     phase: "paging",
     syncMode: isIncrement ? "incremental" : "full",
     anchorState: isIncrement ? "awaiting" : "none",
+    anchorSeenAtMs: null,
     historyComplete: false,
     nextTimeStamp: null,
     completionSent: false,

@@ -76,6 +76,7 @@
  * @property {"full" | "incremental"} syncMode
  * @property {"none" | "awaiting" | "met" | "not_found"} anchorState
  * @property {string | null} anchorMessageId the local anchor: proven by a snapshot
+ * @property {number | null} [anchorSeenAtMs] its time, once this scan was shown it
  * @property {number | null} pageTimeStamp cursor that the last stored page was asked with
  * @property {number | null} nextTimeStamp cursor of the next page; null: from the newest
  * @property {boolean} historyComplete

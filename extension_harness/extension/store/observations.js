@@ -44,6 +44,8 @@ const RELEASE_STEP = 500;
  * @property {AnomalyRecord[]} anomalies
  * @property {number} observedAtMs
  * @property {PagePosition | null} page null: live, or seen in passing
+ * @property {boolean} [isPartOfPage] a page's rows, the position of which comes with the
+ *     last of them
  * @property {AnomalyRecord | null} ifNoAnchor recorded when an incremental scan ends
  *     without its anchor (OT-41)
  */
@@ -173,9 +175,9 @@ function moved(before, batch, somethingNew) {
     after.nextTimeStamp = batch.page.nextTimeStamp;
     after.historyComplete = batch.page.historyComplete;
     after.result = null;
-    meetAnchor(after, batch);
-    if (after.historyComplete) after.phase = "uploading";
   }
+  if (batch.page || batch.isPartOfPage) meetAnchor(after, batch);
+  if (batch.page && after.historyComplete) after.phase = "uploading";
   if (somethingNew) {
     // What was claimed or completed does not cover the new fact (OT-43, OT-46).
     if (after.phase === "completed") after.phase = "uploading";
@@ -187,7 +189,8 @@ function moved(before, batch, somethingNew) {
 
 /**
  * The scan ends at its anchor, or at the end without it. Beside the anchor there may be
- * others of its millisecond: it is not met until the page reaches beyond that.
+ * others of its millisecond: it is not met until a page reaches beyond that, be it the one
+ * that showed the anchor or a later one.
  *
  * @param {CheckpointRecord} after
  * @param {PreparedBatch} batch
@@ -197,9 +200,12 @@ function meetAnchor(after, batch) {
   const anchor = batch.facts.find(
     (fact) => fact.content.messageId === after.anchorMessageId,
   );
-  const { historyComplete, nextTimeStamp } = after;
+  if (anchor) after.anchorSeenAtMs = anchor.content.sentAtMs;
+  if (!batch.page) return;
+  const { anchorSeenAtMs, historyComplete, nextTimeStamp } = after;
+  const isSeen = typeof anchorSeenAtMs === "number";
   const isEnd = historyComplete || nextTimeStamp === null;
-  if (anchor && (isEnd || nextTimeStamp < anchor.content.sentAtMs)) {
+  if (isSeen && (isEnd || nextTimeStamp < anchorSeenAtMs)) {
     after.anchorState = "met";
     after.nextTimeStamp = null;
     after.historyComplete = true;

@@ -15,7 +15,7 @@ from storage_schema.onetalk import (
     still_pending,
     update_checkpoint,
 )
-from storage_schema.onetalk.arguments import PagePosition
+from storage_schema.onetalk.arguments import PagePosition, PreparedBatch
 from storage_schema.onetalk.checkpoints import new_checkpoint
 from storage_schema.onetalk.keys import candidate_key, message_key
 from storage_schema.onetalk.names import (
@@ -215,6 +215,20 @@ def test_a_page_that_ends_in_the_anchors_millisecond_does_not_meet_it(
     assert (before["anchorState"], before["nextTimeStamp"]) == ("awaiting", 5)
     assert (after["anchorState"], after["historyComplete"]) == ("met", True)
     assert statuses(connection) == ["pending_ack"] * 4
+
+
+def test_an_anchor_is_met_by_a_later_page_or_part_that_does_not_repeat_it(
+    connection: Connection,
+) -> None:
+    """OT-41, OT-43: shown once in this scan is shown."""
+    incremental(connection, "anchor")
+    first: PreparedBatch = {**batch(fact("anchor", 5)), "isPartOfPage": True}
+    before = record_batch(connection, first)["checkpoint"]
+    beyond: PagePosition = {**MIDDLE, "nextTimeStamp": 4}
+    after = record_batch(connection, batch(fact("m4", 4), page=beyond))["checkpoint"]
+
+    assert (before["anchorState"], before["anchorSeenAtMs"]) == ("awaiting", 5)
+    assert (after["anchorState"], after["historyComplete"]) == ("met", True)
 
 
 def test_candidates_wait_until_the_anchor_is_met(connection: Connection) -> None:
