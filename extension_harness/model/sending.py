@@ -148,6 +148,7 @@ class Sending:
             str(row["messageId"])
             for row in rows
             if row.get("direction") == "outbound"
+            and row.get("conversationId") == message["conversationId"]
             and _is_same(row.get("text"), message["text"])
         ]
 

@@ -100,8 +100,9 @@ async function settled(taken) {
   return results.at(-1);
 }
 
-const own = (id, text = "hello") => ({
+const own = (id, text = "hello", conversationId = CHAT) => ({
   messageId: id,
+  conversationId,
   direction: "outbound",
   text,
 });
@@ -129,6 +130,15 @@ test("OT-62: what the history does not show in time is delivery_unknown", async 
   assert.equal(result.outcome, "delivery_unknown");
   assert.equal(result.reason, "not_confirmed");
   assert.equal(kinds().filter((kind) => kind === "send").length, 1);
+});
+
+test("P6, OT-62: the same words in another conversation's row prove no delivery", async () => {
+  page.send = () => {
+    page.history = () => [own("9", "hello", "another")];
+    return { trouble: null };
+  };
+  const result = await settled(commands.take(send()));
+  assert.equal(result.outcome, "delivery_unknown");
 });
 
 test("OT-62: a page that fails in the call may have sent it", async () => {

@@ -40,6 +40,20 @@ test("P15: so many in a minute and no more, over the worker's lives", async () =
   assert.equal(await pace(0, 3).take("1"), true);
 });
 
+test("P15: of two that are sent at the same moment only one is in time", async () => {
+  const life = pace(3_000, 8);
+  assert.deepEqual(await Promise.all([life.take("1"), life.take("1")]), [
+    true,
+    false,
+  ]);
+  nowMs += 3_000;
+  assert.deepEqual(await Promise.all([life.take("1"), life.take("2")]), [
+    true,
+    true,
+  ]);
+  assert.deepEqual(Object.keys(session.sentAtMs), ["1", "2"]);
+});
+
 test("what was refused takes no place", async () => {
   await pace(3_000, 2).take("1");
   await pace(3_000, 2).take("1");

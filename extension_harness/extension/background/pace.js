@@ -2,10 +2,13 @@
 // that a worker that dies and comes back is no faster for it. What comes too soon is
 // refused, never kept for later.
 
+import { Turns } from "./turns.js";
+
 const MINUTE_MS = 60_000;
 const KEY = "sentAtMs";
 
 export class Pace {
+  #turns = new Turns();
   #parts;
 
   /**
@@ -25,7 +28,13 @@ export class Pace {
    * @param {string} account
    * @returns {Promise<boolean>} false: it is too soon, or there were too many in a minute
    */
-  async take(account) {
+  take(account) {
+    // Two that look at the same moment would both find the place free.
+    return this.#turns.take(KEY, () => this.#takeNow(account));
+  }
+
+  /** @param {string} account */
+  async #takeNow(account) {
     const { now, read, settings, write } = this.#parts;
     const { sendGapMs, sendMaxPerMinute } = settings();
     const nowMs = now();

@@ -162,6 +162,7 @@ export class Sending {
     const rows = answer.page?.observations ?? [];
     return rows
       .filter((row) => row.direction === "outbound" && isSame(row.text, text))
+      .filter((row) => row.conversationId === conversationId) // pages mix them up
       .map((row) => ({ id: String(row.messageId) }));
   }
 }
