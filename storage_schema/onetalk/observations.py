@@ -157,15 +157,16 @@ def _meet_anchor(after: dict[str, object], batch: PreparedBatch) -> None:
     """OT-41, OT-42: the scan ends at its anchor, or at the end without it.
 
     Beside the anchor there may be others of its millisecond: it is not met until a page
-    reaches beyond that, be it the one that showed the anchor or a later one.
+    reaches beyond that, be it the one that showed the anchor or a later one. Where it
+    was recalled, its recall stands there.
     """
     is_incremental = field(after, "syncMode") == "incremental"
     if not is_incremental or field(after, "anchorState") == "met":
         return
     name = field(after, "anchorMessageId")
-    met = [fact for fact in batch["facts"] if fact["content"]["messageId"] == name]
+    met = [each["content"] for each in batch["facts"] if _stands_for(each, name)]
     if met:
-        after["anchorSeenAtMs"] = met[0]["content"]["sentAtMs"]
+        after["anchorSeenAtMs"] = _edge_of(after, met[0]["sentAtMs"])
     if not _has_page(batch):
         return
     seen_at_ms = after.get("anchorSeenAtMs")
@@ -176,6 +177,18 @@ def _meet_anchor(after: dict[str, object], batch: PreparedBatch) -> None:
     elif is_truthy(after["historyComplete"]):
         after["anchorState"] = "not_found"
         after["result"] = "incremental_anchor_not_found"
+
+
+def _stands_for(fact: PreparedFact, message_id: object) -> bool:
+    recall = fact["content"].get("recall")
+    recalled = field(recall, "messageId") if isinstance(recall, Mapping) else UNDEFINED
+    return message_id in (fact["content"]["messageId"], recalled)
+
+
+def _edge_of(after: dict[str, object], shown_at_ms: Number) -> Number:
+    """A recall may say a later time than what it took back."""
+    confirmed = newest_confirmed_at_ms(cast("CheckpointRecord", after))
+    return min(shown_at_ms, confirmed or shown_at_ms)
 
 
 def _is_beyond(after: dict[str, object], anchor_ms: Number) -> bool:

@@ -142,6 +142,24 @@ test("OT-41, OT-43: others of the anchor's millisecond are met with it", async (
   assert.deepEqual(await goingUp(), ["9", "twin", "30"]);
 });
 
+test("OT-41, OT-42: where the anchor was recalled meanwhile, its recall is met", async () => {
+  await scanning();
+  const recall = {
+    ...message(10),
+    messageId: "10:recall",
+    kind: "recall",
+    recall: { messageId: "10" },
+  };
+  await recorder.record({
+    channelAccountId: ACCOUNT,
+    conversationId: CHAT,
+    observations: [message(30), recall],
+    page: { askedWith: null, nextTimeStamp: null, historyComplete: true },
+  });
+  assert.equal((await checkpoint()).anchorState, "met");
+  assert.deepEqual(await goingUp(), ["10:recall", "30"]);
+});
+
 test("OT-41, OT-43: a next page that does not repeat the anchor meets it too", async () => {
   await scanning();
   await record([30, 10], { nextTimeStamp: 10 });

@@ -190,17 +190,18 @@ function moved(before, batch, somethingNew) {
 /**
  * The scan ends at its anchor, or at the end without it. Beside the anchor there may be
  * others of its millisecond: it is not met until a page reaches beyond that, be it the one
- * that showed the anchor or a later one.
+ * that showed the anchor or a later one. Where it was recalled, its recall stands there.
  *
  * @param {CheckpointRecord} after
  * @param {PreparedBatch} batch
  */
 function meetAnchor(after, batch) {
   if (after.syncMode !== "incremental" || after.anchorState === "met") return;
+  const name = after.anchorMessageId;
   const anchor = batch.facts.find(
-    (fact) => fact.content.messageId === after.anchorMessageId,
+    ({ content }) => content.messageId === name || content.recall?.messageId === name,
   );
-  if (anchor) after.anchorSeenAtMs = anchor.content.sentAtMs;
+  if (anchor) after.anchorSeenAtMs = edgeOf(after, anchor.content.sentAtMs);
   if (!batch.page) return;
   const { anchorSeenAtMs, historyComplete, nextTimeStamp } = after;
   const isSeen = typeof anchorSeenAtMs === "number";
@@ -213,6 +214,16 @@ function meetAnchor(after, batch) {
     after.anchorState = "not_found";
     after.result = "incremental_anchor_not_found";
   }
+}
+
+/**
+ * How far a scan has to reach: a recall may say a later time than what it took back.
+ *
+ * @param {CheckpointRecord} checkpoint
+ * @param {number} shownAtMs
+ */
+function edgeOf(checkpoint, shownAtMs) {
+  return Math.min(shownAtMs, newestConfirmedAtMs(checkpoint) || shownAtMs);
 }
 
 /**

@@ -196,6 +196,10 @@ def incremental(connection: Connection, anchor: str) -> None:
     )
 
 
+def change_checkpoint_to(connection: Connection, **changes: object) -> None:
+    put(connection, CHECKPOINTS, {**only(connection, CHECKPOINTS), **changes})
+
+
 def statuses(connection: Connection) -> list[str]:
     return [each["status"] for each in records(connection, CANDIDATES)]
 
@@ -229,6 +233,26 @@ def test_an_anchor_is_met_by_a_later_page_or_part_that_does_not_repeat_it(
 
     assert (before["anchorState"], before["anchorSeenAtMs"]) == ("awaiting", 5)
     assert (after["anchorState"], after["historyComplete"]) == ("met", True)
+
+
+def test_an_anchor_that_was_recalled_is_met_by_its_recall(
+    connection: Connection,
+) -> None:
+    """OT-41, OT-42: it stands where the anchor stood, whatever time it says."""
+    incremental(connection, "anchor")
+    change_checkpoint_to(
+        connection, latestCandidateKey=candidate_key(ACCOUNT, CONVERSATION, 5, "anchor")
+    )
+    recall = fact("anchor:recall", 7)
+    recall["content"]["recall"] = {"messageId": "anchor"}
+    early: PagePosition = {**MIDDLE, "nextTimeStamp": 6}
+    before = record_batch(connection, batch(recall, fact("m6", 6), page=early))
+    beyond: PagePosition = {**MIDDLE, "nextTimeStamp": 4}
+    after = record_batch(connection, batch(fact("m5", 5), fact("m4", 4), page=beyond))
+
+    assert before["checkpoint"]["anchorState"] == "awaiting"
+    assert after["checkpoint"]["anchorState"] == "met"
+    assert statuses(connection) == ["pending_ack"] * 4
 
 
 def test_candidates_wait_until_the_anchor_is_met(connection: Connection) -> None:
