@@ -19,7 +19,7 @@ def stop_holds(stop: dict[str, Any], now_ms: int) -> bool:
     """Whether a remembered stop still holds: one for being displaced lapses."""
     if stop["closeCode"] != 4409:
         return True
-    return now_ms - int(stop.get("atMs") or 0) < DISPLACED_REST_MS
+    return abs(now_ms - int(stop.get("atMs") or 0)) < DISPLACED_REST_MS
 
 
 def rounded(value: float) -> int:

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  DISPLACED_REST_MS,
   LONGEST_TIMER_MS,
   afterClose,
   fullJitter,
+  stopHolds,
 } from "../../extension_harness/extension/shared/backoff.js";
 
 const BOUNDS = { baseMs: 500, capMs: 25_000 };
@@ -65,3 +67,11 @@ function seeded(seed) {
     return state / 2 ** 31;
   };
 }
+
+test("OT-60: a clock that is set back by a year holds no displaced connection for a year", () => {
+  const stop = { closeCode: 4409, atMs: 2 * DISPLACED_REST_MS };
+  assert.equal(stopHolds(stop, 2.5 * DISPLACED_REST_MS), true);
+  assert.equal(stopHolds(stop, 3 * DISPLACED_REST_MS), false);
+  assert.equal(stopHolds(stop, DISPLACED_REST_MS), false);
+  assert.equal(stopHolds({ ...stop, closeCode: 4401 }, 0), true);
+});

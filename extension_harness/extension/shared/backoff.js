@@ -22,14 +22,16 @@ export function isFinal(closeCode) {
 /**
  * Whether a remembered stop still holds. One for being displaced (4409) lapses: the other
  * connection of this device may have been its own former worker. Coming back so seldom is
- * no fight with a copy of the profile, if there really is one.
+ * no fight with a copy of the profile, if there really is one. Nor does it hold for as long
+ * as a clock was wrong that is set back.
  *
  * @param {{closeCode: number, atMs?: number}} stop
  * @param {number} nowMs
  * @returns {boolean}
  */
 export function stopHolds(stop, nowMs) {
-  return stop.closeCode !== 4409 || nowMs - (stop.atMs ?? 0) < DISPLACED_REST_MS;
+  if (stop.closeCode !== 4409) return true;
+  return Math.abs(nowMs - (stop.atMs ?? 0)) < DISPLACED_REST_MS;
 }
 
 /**
