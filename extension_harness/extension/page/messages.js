@@ -11,10 +11,17 @@
 
   /** Ids that speak for the seller: the account's own and its sub-accounts'. */
   const ownIds = new Set();
+  /** @type {string | undefined} whose page it was when it said so last */
+  let whose;
 
   /** @returns {string | undefined} */
   function account() {
-    return personId(/** @type {any} */ (window).aliId);
+    const now = personId(/** @type {any} */ (window).aliId);
+    if (now === undefined || now === whose) return now;
+    // Nobody who spoke for another account speaks for this one.
+    if (whose !== undefined) ownIds.clear();
+    whose = now;
+    return now;
   }
 
   /** @param {unknown} value */

@@ -16,6 +16,16 @@
 
   /** @type {Map<string, Record<string, any>>} */
   const known = new Map();
+  /** @type {string | undefined} whose they are */
+  let whose;
+
+  /** What the page told as another account's is no word about this one's. */
+  function forgetOthers() {
+    const account = bright.messages.account();
+    if (account === undefined || account === whose) return;
+    if (whose !== undefined) known.clear();
+    whose = account;
+  }
 
   /** @param {any} row */
   function activity(row) {
@@ -51,6 +61,7 @@
   /** @param {any} row */
   function take(row) {
     if (!isObject(row)) return;
+    forgetOthers();
     const cid = first(row.cid, row.conversationCode, row.conversationId);
     const id = conversationId(cid);
     if (id === undefined || typeof cid !== "string") return;
@@ -191,11 +202,18 @@
       return found.length === 1 ? found[0][0] : undefined;
     },
     async read(timeoutMs) {
+      forgetOthers();
+      const before = whose;
       takeGlobals();
       const [walked, unread] = await Promise.allSettled([
         takeSdk(timeoutMs),
         bright.http.get("/message/manager/unread.htm", timeoutMs).then(takeUnread),
       ]);
+      forgetOthers();
+      if (whose !== before) {
+        known.clear(); // what came after the change may have been asked for before it
+        throw new bright.PageFault("account_changed", "the page changed its account");
+      }
       const reason = unread.status === "rejected" ? unread.reason : null;
       bright.adapters.condition.note(
         "unread",
