@@ -210,9 +210,11 @@ class Background:
         yield from ()  # it waits for nothing
         return self.page_messages.troubles(told)
 
-    def _recovered(self, account: str) -> None:
+    def _recovered(self, account: str, was_blind: bool) -> None:  # noqa: FBT001
         for page in self.pages.all:
             if page.account == account:
+                if was_blind:
+                    self.coverage.forget(page.page_id)
                 self.sync.relist(page)
 
     def _rebuild(self, account: str, conversation: str) -> Behaviour[Json]:

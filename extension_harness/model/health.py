@@ -18,6 +18,8 @@ DEAD = "page_dead"
 UNREACHED = "needs_reload"
 CLOSED_DOORS = ("login_lost", "captcha")
 """While one of these lasts, asking on would only do harm."""
+_BLIND = ("disconnected", SILENT)
+"""While one of these lasts, a page may see nothing of what is said."""
 MAX_TROUBLES = 16
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -43,7 +45,7 @@ class Health:
     def __init__(
         self,
         connection: Connection,
-        recovered: Callable[[str], None],
+        recovered: Callable[[str, bool], None],
         changed: Callable[[], None],
     ) -> None:
         self._connection = connection
@@ -69,6 +71,11 @@ class Health:
     def is_closed(self, tab_id: int) -> bool:
         """Its page lets nobody in: each further question is one too many."""
         return any(trouble in CLOSED_DOORS for trouble in self.of(tab_id))
+
+    def is_out(self, tab_id: int) -> bool:
+        """Nothing that its page is asked for will come."""
+        deaf = (SILENT, DEAD, UNREACHED)
+        return self.is_closed(tab_id) or any(each in deaf for each in self.of(tab_id))
 
     def opened(
         self, tab_id: int, page_id: str, account: str, before: Patient | None
@@ -185,9 +192,9 @@ class Health:
         if after is not None:
             self._tell(after.page_id, after.account, now, is_open=True)
         self._changed()
-        is_less = any(each not in now for each in was)
-        if is_less and after is not None and after.account is not None:
-            self._recovered(after.account)
+        ended = [each for each in was if each not in now]
+        if ended and after is not None and after.account is not None:
+            self._recovered(after.account, any(each in _BLIND for each in ended))
 
     def _tell(
         self, page_id: str, account: str | None, troubles: list[str], *, is_open: bool

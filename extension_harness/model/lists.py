@@ -53,6 +53,7 @@ class Lists:
         self._settings = settings
         self._events = events
         self._read: dict[str, _Read] = {}
+        self._timers: dict[str, int] = {}
 
     @property
     def is_any_unread(self) -> bool:
@@ -60,6 +61,8 @@ class Lists:
         return any(self._is_unread(page) for page in self._pages.all)
 
     def _is_unread(self, page: Page) -> bool:
+        if self._pages.of(page.account) is not page:
+            return False  # of several pages of an account only one is asked
         known = self._read.get(page.page_id)
         if known is None:
             return True
@@ -84,11 +87,20 @@ class Lists:
         self._forget_gone()
         read_at = self._life.steady() if is_whole else None
         self._read[page.page_id] = _Read(read_at, tries)
+        self.rest(account)
         if is_whole:
             return True
         delay = min(LONGEST_TIMER_MS, AGAIN_MS * 2**tries)
-        self._life.after(lambda: self._events.again(account), delay)
+        self._timers[account] = self._life.after(lambda: self._again(account), delay)
         return False
+
+    def _again(self, account: str) -> None:
+        del self._timers[account]
+        self._events.again(account)
+
+    def rest(self, account: str) -> None:
+        """The account's list is read again when somebody asks, no sooner."""
+        self._life.cancel(self._timers.pop(account, None))
 
     def _forget_gone(self) -> None:
         open_ones = {page.page_id for page in self._pages.all}

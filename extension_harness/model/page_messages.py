@@ -56,9 +56,12 @@ class PageMessages:
         account, route = told.body.get("channelAccountId"), told.body.get("route")
         text = "" if route is None else to_text(route)
         page = Page(told.tab_id, told.page_id, str(account), text)
-        # A page that greets again may have said things that nobody heard.
-        if not self._pages.register(page):
+        # One that greets again may have said things that nobody heard, and one that was
+        # away, or another account's, has missed some. It may also just show another.
+        before = self._known_as(page.page_id, page.account)
+        if before is None or before.route == page.route:
             self._coverage.forget(told.page_id)
+        if not self._pages.register(page):
             self._sync.relist(page)
         return {"known": True}
 
@@ -69,6 +72,9 @@ class PageMessages:
         rows = told.body["rows"]
         named = [{"conversationId": conversation}] if conversation else rows
         try:
+            # It was away, and what it missed is older than what it shows now.
+            if self._known_as(told.page_id, account) is None:
+                self._coverage.forget(told.page_id)
             yield from self._coverage.seen(told.page_id, account, named)
             recorded = yield from self._recorder.record(
                 Observed(account, conversation, rows)
@@ -80,6 +86,13 @@ class PageMessages:
         except Exception as error:  # noqa: BLE001 - as the extension does
             return {"stored": False, "error": self._fault(error)}
         return {"stored": True}
+
+    def _known_as(self, page_id: str, account: str) -> Page | None:
+        """The same page, where it is open and was this account's."""
+        for page in self._pages.all:
+            if (page.page_id, page.account) == (page_id, account):
+                return page
+        return None
 
     def told(self, told: PageTold, now_ms: int) -> Behaviour[Json]:
         """What is no message: no message waits for it."""

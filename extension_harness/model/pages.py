@@ -45,8 +45,10 @@ class Pages:
         return list(self._pages.values())
 
     def of(self, account: str) -> Page | None:
-        """The newest that shows this account."""
-        return next((p for p in reversed(self.all) if p.account == account), None)
+        """The newest that shows this account and can be asked."""
+        own = [page for page in reversed(self.all) if page.account == account]
+        asked = [page for page in own if not self._health.is_out(page.tab_id)]
+        return next(iter(asked or own), None)
 
     def register(self, page: Page) -> bool:
         """Gives False when it was known just so."""

@@ -136,6 +136,7 @@ class Sync:
             yield from self._parts.coverage.listed(account, opened)
         failures = 0
         if self._is_shut(account):
+            self._lists.rest(account)
             return
         found, through_ms = yield from self._unfinished(account)
         for conversation in found:
@@ -242,7 +243,7 @@ class Sync:
                     break
             else:
                 found: Json = answer["page"]
-                if found.get("observations"):
+                if _shows_any(found, conversation):
                     self._parts.health.lives(page.tab_id, page.page_id)
                 return found
             attempt += 1
@@ -325,14 +326,24 @@ def _moved(asked: Position, decision: Decision) -> Json:
 
 
 def _is_lie(page: Json, asked: Position, checkpoint: Json) -> bool:
-    """A dead page shows nothing where its own list told of a message."""
-    rows = page.get("observations")
+    """A dead page shows nothing, or another's, where its list told of a message."""
     return (
-        (not isinstance(rows, list) or not rows)
+        not _shows_any(page, checkpoint["conversationId"])
         and asked.cursor is None
         and checkpoint["latestMessageAtMs"] is not None
         and page.get("hasMore") is not True
     )
+
+
+def _shows_any(page: Json, conversation: str) -> bool:
+    """It has rows, and not of other conversations alone."""
+    rows = page.get("observations")
+    return any(_is_of(row, conversation) for row in rows or [])
+
+
+def _is_of(row: Value, conversation: str) -> bool:
+    named = row.get("conversationId") if isinstance(row, dict) else None
+    return not isinstance(named, str) or named == conversation
 
 
 def _oldest_of(rows: Sequence[Any], conversation: str) -> int | None:

@@ -16,8 +16,9 @@ def needs_walk(checkpoint: Json) -> bool:
     """Its history is not walked to the end, or something happened since."""
     activity = checkpoint["latestMessageAtMs"] or 0
     if not checkpoint["historyComplete"]:
-        scanned = checkpoint["scannedActivityMs"] or 0
-        return not is_stuck(checkpoint) or activity > scanned
+        if not is_stuck(checkpoint) or checkpoint.get("isBehind") is True:
+            return True
+        return bool(activity > (checkpoint["scannedActivityMs"] or 0))
     if checkpoint.get("isBehind") is True:
         return True
     is_settled = (
@@ -37,9 +38,11 @@ def begun(before: Json, through_ms: int) -> Json | None:
         "scannedThroughMs": through_ms,  # what was said before this is over
     }
     if not before["historyComplete"]:
+        # What is newer than a place where all stands still is not found from there.
+        if is_stuck(before):
+            return {**before, **scanned, "isBehind": False, "nextTimeStamp": None}
         # One that goes on where it stopped covers what it covered when it began.
-        is_anew = before["nextTimeStamp"] is None or is_stuck(before)
-        return {**before, **scanned} if is_anew else before
+        return {**before, **scanned} if before["nextTimeStamp"] is None else before
     is_increment = before["anchorMessageId"] is not None
     return {
         **before,

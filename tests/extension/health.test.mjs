@@ -18,18 +18,23 @@ const PAGE = {
 let connection;
 let health;
 let recovered;
+let blind;
 let sent;
 
 beforeEach(() => {
   sent = [];
   recovered = [];
+  blind = [];
   connection = {
     welcome: { accounts: [ACCOUNT] },
     send: (frame) => sent.push(frame),
   };
   health = new Health({
     connection,
-    recovered: (account) => recovered.push(account),
+    recovered: (account, wasBlind) => {
+      recovered.push(account);
+      if (wasBlind) blind.push(account);
+    },
     changed: () => {},
   });
 });
@@ -204,4 +209,39 @@ test("P1, P2: a login and a captcha shut the page's door; nothing else does", ()
     health.told(7, PAGE, [trouble]);
     assert.equal(health.isClosed(7), isClosed, trouble);
   }
+});
+
+test("P3: after some troubles a page may have missed what was said meanwhile", () => {
+  health.told(7, PAGE, ["page_busy"]);
+  health.told(7, PAGE, []);
+  assert.deepEqual(blind, []);
+  health.told(7, PAGE, ["disconnected"]);
+  assert.deepEqual(
+    blind,
+    [],
+    "not while it lasts: it would be marked too early",
+  );
+  health.told(7, PAGE, []);
+  health.silent(PAGE);
+  health.answered(PAGE);
+  assert.deepEqual(blind, [ACCOUNT, ACCOUNT]);
+});
+
+test("P3, P8: of several pages of an account one is asked that answers", () => {
+  const pages = new Pages({
+    browser: {},
+    clock: new ManualClock(),
+    health,
+    registered: () => {},
+  });
+  pages.register(PAGE);
+  const newer = { ...PAGE, tabId: 8, pageId: "p2" };
+  pages.register(newer);
+  assert.equal(pages.of(ACCOUNT), newer);
+  health.silent(newer);
+  assert.equal(pages.of(ACCOUNT), PAGE);
+  health.lied(PAGE);
+  assert.equal(pages.of(ACCOUNT), newer, "or the newest, where none does");
+  health.answered(newer);
+  assert.equal(pages.of(ACCOUNT), newer);
 });

@@ -3,8 +3,13 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
+import { Coverage } from "../../extension_harness/extension/background/coverage.js";
 import { PageMessages } from "../../extension_harness/extension/background/page-messages.js";
 import { Recorder } from "../../extension_harness/extension/background/recorder.js";
+import {
+  readCheckpoint,
+  updateCheckpoint,
+} from "../../extension_harness/extension/store/checkpoints.js";
 import {
   ANOMALIES,
   MESSAGES,
@@ -22,17 +27,20 @@ let messages;
 let registered;
 
 /** As each life of the worker has them: it knows of no page. */
-function life() {
+function life(coverage = { seen: async () => {}, forget: () => {} }) {
   registered = [];
   return new PageMessages({
     database,
-    coverage: { seen: async () => {}, forget: () => {} },
+    coverage,
     health: {},
     pages: {
       get all() {
         return registered;
       },
-      register: (page) => registered.push(page) > 0,
+      register: (page) => {
+        registered = registered.filter(({ tabId }) => tabId !== page.tabId);
+        return registered.push(page) > 0;
+      },
     },
     recorder: new Recorder(
       database,
@@ -122,4 +130,57 @@ test("P10: another content under one id changes no fact, and is an anomaly", asy
   assert.deepEqual(others, []);
   assert.equal(fact.text, "Guten Tag");
   assert.equal(database.all(ANOMALIES).length, 1);
+});
+
+/** A life whose pages' lists are read, with one conversation that is scanned. */
+async function covered() {
+  const coverage = new Coverage(database);
+  const page = { tabId: 1, pageId: "p1", channelAccountId: ACCOUNT, route: "" };
+  messages = life(coverage);
+  await messages.observed(1, said([row("7")]));
+  await updateCheckpoint(database, ACCOUNT, CHAT, (seen) => ({
+    ...seen,
+    historyComplete: true,
+    isBehind: false,
+    scannedThroughMs: 6_000_000,
+  }));
+  await coverage.listed(ACCOUNT, [page]);
+}
+
+const isBehind = async () =>
+  (await readCheckpoint(database, ACCOUNT, CHAT)).isBehind === true;
+
+const greeting = (changes = {}) => ({
+  pageId: "p1",
+  body: JSON.stringify({ channelAccountId: ACCOUNT, route: "", ...changes }),
+});
+
+test("OT-43: a page that was away may have missed something before what it shows", async () => {
+  const comesBack = {
+    "and greets": () => messages.hello(1, greeting()),
+    "and says no word of it": () => {},
+  };
+  for (const [how, back] of Object.entries(comesBack)) {
+    await covered();
+    registered.length = 0; // it said goodbye, or could not be reached
+    await back();
+    assert.equal(await isBehind(), false);
+    await messages.observed(1, said([row("8")]));
+    assert.equal(await isBehind(), true, how);
+  }
+});
+
+test("OT-43, P8: so may one that was another account's meanwhile", async () => {
+  await covered();
+  await messages.hello(1, greeting({ channelAccountId: OTHER }));
+  await messages.hello(1, greeting());
+  await messages.observed(1, said([row("8")]));
+  assert.equal(await isBehind(), true);
+});
+
+test("OT-43: a page that shows another conversation has missed nothing", async () => {
+  await covered();
+  await messages.hello(1, greeting({ route: "#/another" }));
+  await messages.observed(1, said([row("8")]));
+  assert.equal(await isBehind(), false);
 });

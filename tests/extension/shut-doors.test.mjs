@@ -31,6 +31,7 @@ let database;
 let faults;
 let health;
 let history;
+let isWhole;
 let asked;
 let contact;
 let profiled;
@@ -43,6 +44,7 @@ beforeEach(() => {
   faults = [];
   profiled = [];
   contact = undefined;
+  isWhole = true;
   history = (conversationId) => [message(conversationId)];
   const connection = { welcome: { accounts: [ACCOUNT] }, send: () => true };
   health = new Health({
@@ -86,7 +88,7 @@ async function answer(_page, kind, { conversationId }) {
       latestMessageAtMs: NEWEST,
       contact,
     }));
-    return { isWhole: true, conversations };
+    return { isWhole, conversations };
   }
   const observations = history(conversationId);
   return { page: { observations, hasMore: false, reportedNext: null } };
@@ -108,6 +110,30 @@ async function round() {
 const isComplete = async (conversation) =>
   (await readCheckpoint(database, ACCOUNT, conversation)).historyComplete;
 
+/** Lets time pass, and whatever comes of it. */
+async function seconds(count) {
+  for (let passed = 0; passed < count; passed += 1) {
+    clock.pass(1_000);
+    for (let turn = 0; turn < 20; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+test("P7, P15: a list that is never whole is not asked for more often with each look", async () => {
+  isWhole = false;
+  const asksInAMinute = async () => {
+    const before = asksFor("conversations");
+    sync.wake(ACCOUNT);
+    await seconds(30);
+    sync.wake(ACCOUNT);
+    await seconds(30);
+    return asksFor("conversations") - before;
+  };
+  for (let minute = 0; minute < 10; minute += 1) await asksInAMinute();
+  assert.ok((await asksInAMinute()) <= 5);
+});
+
 for (const trouble of ["login_lost", "captcha"]) {
   test(`P1, P2: under ${trouble} the list is asked once a look and no history is`, async () => {
     health.told(1, PAGE, [trouble]);
@@ -122,6 +148,15 @@ for (const trouble of ["login_lost", "captcha"]) {
     await round();
     assert.equal(asksFor("history"), CHATS.length);
     assert.equal(await isComplete(CHAT), true);
+  });
+
+  test(`P1, P2, P15: under ${trouble} a list that is not whole is left to the next look`, async () => {
+    isWhole = false;
+    health.told(1, PAGE, [trouble]);
+    sync.wake(ACCOUNT);
+    await until(() => asksFor("conversations") === 1, "it is asked for");
+    await seconds(60);
+    assert.equal(asksFor("conversations"), 1);
   });
 
   test(`P1, P2: a history that is answered with ${trouble} is not asked for again`, async () => {
@@ -149,6 +184,13 @@ test("P3: nothing, where the list told of a message, is a dead page and no end",
   await round();
   assert.deepEqual(health.of(1), []);
   assert.equal(await isComplete(CHAT), true);
+});
+
+test("P6: another conversation's rows alone are no end of a history", async () => {
+  history = () => [message("another")];
+  sync.wake(ACCOUNT);
+  await round();
+  assert.equal(await isComplete(CHAT), false);
 });
 
 test("P3, P15: a page that fails for one after the other is not asked for all", async () => {

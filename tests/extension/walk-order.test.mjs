@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  begun,
   needsWalk,
   walkOrder,
 } from "../../extension_harness/extension/background/walks.js";
@@ -53,4 +54,27 @@ test("OT-41: new activity has an anchor that was not found looked for again", ()
   assert.equal(needsWalk({ ...scanned, latestMessageAtMs: 6 }), true);
   const waiting = { ...scanned, anchorState: "met", latestMessageAtMs: 6 };
   assert.equal(needsWalk(waiting), false);
+});
+
+test("OT-43, M06: what came after a history stood still is looked for from the newest", () => {
+  const stuck = {
+    phase: "paging",
+    historyComplete: false,
+    nextTimeStamp: 500,
+    pages: 4,
+    latestMessageAtMs: 800,
+    scannedActivityMs: 800,
+    result: "history_cursor_stuck",
+  };
+  assert.equal(
+    begun(stuck, 800),
+    null,
+    "nothing new: it is not asked for ever",
+  );
+
+  for (const news of [{ latestMessageAtMs: 900 }, { isBehind: true }]) {
+    const walk = begun({ ...stuck, ...news }, 900);
+    assert.equal(walk.nextTimeStamp, null);
+    assert.equal(needsWalk(walk), false, "and once");
+  }
 });

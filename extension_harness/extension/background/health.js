@@ -25,6 +25,8 @@ const DEAD = "page_dead";
 const UNREACHED = "needs_reload";
 /** While one of these lasts, asking on would only do harm. */
 export const CLOSED_DOORS = ["login_lost", "captcha"];
+/** While one of these lasts, a page may see nothing of what is said. */
+const BLIND = ["disconnected", SILENT];
 const MAX_TROUBLES = 16;
 
 export class Health {
@@ -36,7 +38,8 @@ export class Health {
    * @param {object} parts
    * @param {{send: (frame: object) => boolean,
    *     welcome: {accounts: string[]} | null}} parts.connection
-   * @param {(account: string) => void} parts.recovered a page is well again
+   * @param {(account: string, wasBlind: boolean) => void} parts.recovered a page is well
+   *     again; it may have seen nothing of what was said meanwhile
    * @param {() => void} parts.changed there is something else to show
    */
   constructor(parts) {
@@ -67,6 +70,15 @@ export class Health {
    */
   isClosed(tabId) {
     return this.of(tabId).some((trouble) => CLOSED_DOORS.includes(trouble));
+  }
+
+  /**
+   * @param {number} tabId
+   * @returns {boolean} nothing that its page is asked for will come
+   */
+  isOut(tabId) {
+    const deaf = [SILENT, DEAD, UNREACHED];
+    return this.isClosed(tabId) || this.of(tabId).some((each) => deaf.includes(each));
   }
 
   /**
@@ -211,9 +223,13 @@ export class Health {
     if (now.join() === was.join() && (isSame || now.length === 0)) return;
     if (after !== undefined) this.#tell(after, now, true);
     this.#parts.changed();
-    const isLess = was.some((each) => !now.includes(each));
+    const ended = was.filter((each) => !now.includes(each));
     const account = after?.channelAccountId ?? null;
-    if (isLess && account !== null) this.#parts.recovered(account);
+    if (ended.length === 0 || account === null) return;
+    this.#parts.recovered(
+      account,
+      ended.some((each) => BLIND.includes(each)),
+    );
   }
 
   /**

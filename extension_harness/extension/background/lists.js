@@ -18,6 +18,8 @@ const MAX_TRIES = 8;
 export class Lists {
   /** @type {Map<string, {readAtMs: number | null, tries: number}>} by page */
   #read = new Map();
+  /** @type {Map<string, number>} by account: when its list is read again by itself */
+  #timers = new Map();
   #parts;
 
   /**
@@ -41,7 +43,10 @@ export class Lists {
 
   /** @returns {boolean} an open page's list was not read yet */
   get isAnyUnread() {
-    return this.#parts.pages.all.some((page) => {
+    const { pages } = this.#parts;
+    return pages.all.some((page) => {
+      // Of several pages of an account only one is asked.
+      if (pages.of(page.channelAccountId) !== page) return false;
       const list = this.#read.get(page.pageId);
       return list === undefined || (list.readAtMs === null && list.tries < MAX_TRIES);
     });
@@ -72,13 +77,24 @@ export class Lists {
     const tries = isWhole ? 0 : before.tries + 1;
     this.#forgetGone();
     this.#read.set(page.pageId, { readAtMs: isWhole ? clock.steady() : null, tries });
+    this.rest(account);
     if (isWhole) return true;
     // Early in its life a page has only the beginning of its list: soon again, then rarer.
-    clock.after(
-      () => again(account),
+    const timer = clock.after(
+      () => {
+        this.#timers.delete(account);
+        again(account);
+      },
       Math.min(LONGEST_TIMER_MS, AGAIN_MS * 2 ** tries),
     );
+    this.#timers.set(account, timer);
     return false;
+  }
+
+  /** @param {string} account whose list is read again when somebody asks, no sooner */
+  rest(account) {
+    this.#parts.clock.cancel(this.#timers.get(account));
+    this.#timers.delete(account);
   }
 
   #forgetGone() {

@@ -44,11 +44,11 @@ export class PageMessages {
       return { known: false, error: this.#failed(error) };
     }
     const page = { tabId, pageId, channelAccountId, route: String(route ?? "") };
-    // A page that greets again may have said things that nobody heard.
-    if (!pages.register(page)) {
-      coverage.forget(pageId);
-      sync.relist(page);
-    }
+    // One that greets again may have said things that nobody heard, and one that was away,
+    // or another account's, has missed some. It may also just show something else.
+    const before = this.#knownAs(page);
+    if (before === undefined || before.route === page.route) coverage.forget(pageId);
+    if (!pages.register(page)) sync.relist(page);
     return { known: true };
   }
 
@@ -63,7 +63,9 @@ export class PageMessages {
     const { coverage, pages, recorder, sync } = this.#parts;
     const { channelAccountId, conversationId, rows } = JSON.parse(body);
     try {
-      const page = { pageId, channelAccountId };
+      const page = { tabId, pageId, channelAccountId, route: "" };
+      // It was away, and what it missed is older than what it shows now.
+      if (this.#knownAs(page) === undefined) coverage.forget(pageId);
       await coverage.seen(page, conversationId ? [{ conversationId }] : rows);
       const all = await recorder.record({
         channelAccountId,
@@ -72,13 +74,22 @@ export class PageMessages {
         page: null,
       });
       if (all.some((each) => needsWalk(each.checkpoint))) sync.wake(channelAccountId);
-      if (!pages.all.some((page) => page.pageId === pageId)) {
-        pages.register({ tabId, pageId, channelAccountId, route: "" });
-      }
+      if (!pages.all.some((each) => each.pageId === pageId)) pages.register(page);
       return { stored: true };
     } catch (error) {
       return { stored: false, error: this.#failed(error) };
     }
+  }
+
+  /**
+   * @param {import("./pages.js").Page} page
+   * @returns {import("./pages.js").Page | undefined} the same page, where it is open and
+   *     was this account's
+   */
+  #knownAs({ pageId, channelAccountId }) {
+    return this.#parts.pages.all.find(
+      (each) => each.pageId === pageId && each.channelAccountId === channelAccountId,
+    );
   }
 
   /**

@@ -55,11 +55,12 @@ export class Pages {
 
   /**
    * @param {string} channelAccountId
-   * @returns {Page | undefined} the newest that shows this account: an older one may be
-   *     closed already
+   * @returns {Page | undefined} the newest that shows this account and can be asked: an
+   *     older one may be closed already, and a newer one frozen
    */
   of(channelAccountId) {
-    return this.all.findLast((page) => page.channelAccountId === channelAccountId);
+    const own = this.all.filter((page) => page.channelAccountId === channelAccountId);
+    return own.findLast(({ tabId }) => !this.#health.isOut(tabId)) ?? own.at(-1);
   }
 
   /**

@@ -123,9 +123,11 @@ export class Background {
   });
   #health = new Health({
     connection: this.#connection,
-    recovered: (account) => {
+    recovered: (account, wasBlind) => {
       for (const page of this.#pages.all) {
-        if (page.channelAccountId === account) this.#sync.relist(page);
+        if (page.channelAccountId !== account) continue;
+        if (wasBlind) this.#coverage.forget(page.pageId);
+        this.#sync.relist(page);
       }
     },
     changed: () => {

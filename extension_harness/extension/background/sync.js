@@ -10,7 +10,7 @@ import { Lists } from "./lists.js";
 import { CLOSED_DOORS } from "./health.js";
 import { rebuild } from "./rereading.js";
 import { Turns } from "./turns.js";
-import { begun, isLie, needsWalk, walkOrder } from "./walks.js";
+import { begun, isLie, needsWalk, showsAny, walkOrder } from "./walks.js";
 
 /** Conversations that one round takes on; the next round takes the rest. */
 const MAX_ROUND = 5_000;
@@ -140,7 +140,7 @@ export class Sync {
     if (this.#isShut(account)) open.forEach((page) => this.#lists.forget(page));
     if (await this.#lists.read(account)) await coverage.listed(account, open);
     let failures = 0;
-    if (this.#isShut(account)) return;
+    if (this.#isShut(account)) return this.#lists.rest(account);
     const { found, throughMs } = await this.#unfinished(account);
     for (const conversationId of found) {
       if (!this.#mayRun(account)) return;
@@ -249,7 +249,7 @@ export class Sync {
         const { cursor, count } = position;
         const body = { conversationId, cursor, count, timeoutMs: pageTimeoutMs / 3 };
         const answer = (await pages.ask(page, "history", body, pageTimeoutMs)).page;
-        if (answer?.observations?.length > 0) this.#parts.health.lives(page);
+        if (showsAny(answer, conversationId)) this.#parts.health.lives(page);
         return answer;
       } catch (error) {
         trouble = describeError(error);

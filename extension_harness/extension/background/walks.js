@@ -29,8 +29,9 @@ function failedAt({ result, failedAtMs }) {
 export function needsWalk(checkpoint) {
   const activity = checkpoint.latestMessageAtMs ?? 0;
   if (!checkpoint.historyComplete) {
-    // A history that stands still is not asked for ever; new activity tries it again.
-    return !isStuck(checkpoint) || activity > (checkpoint.scannedActivityMs ?? 0);
+    // A history that stands still is not asked for ever; what is newer tries it again.
+    if (!isStuck(checkpoint) || checkpoint.isBehind === true) return true;
+    return activity > (checkpoint.scannedActivityMs ?? 0);
   }
   if (checkpoint.isBehind === true) return true;
   // A scan that ended without its anchor holds everything back (OT-41), so what is new is
@@ -57,9 +58,12 @@ export function begun(before, throughMs) {
     scannedThroughMs: throughMs,
   };
   if (!before.historyComplete) {
+    // What is newer than a place where all stands still is not found from there.
+    if (isStuck(before)) {
+      return { ...before, ...scanned, isBehind: false, nextTimeStamp: null };
+    }
     // One that goes on where it stopped covers what it covered when it began.
-    const isAnew = before.nextTimeStamp === null || isStuck(before);
-    return isAnew ? { ...before, ...scanned } : before;
+    return before.nextTimeStamp === null ? { ...before, ...scanned } : before;
   }
   const isIncrement = before.anchorMessageId !== null;
   return {
@@ -113,8 +117,8 @@ export function isEdgeOpen(checkpoint) {
 }
 
 /**
- * A dead page shows nothing where its own list told of a message: that is no end of a
- * history.
+ * A dead page shows nothing where its own list told of a message, or shows another
+ * conversation's rows: that is no end of a history.
  *
  * @param {any} page
  * @param {import("../shared/paging.js").Position} asked
@@ -122,11 +126,25 @@ export function isEdgeOpen(checkpoint) {
  * @returns {boolean}
  */
 export function isLie(page, asked, checkpoint) {
-  const isEmpty = !Array.isArray(page.observations) || page.observations.length === 0;
+  const isEmpty = !showsAny(page, checkpoint.conversationId);
   return (
     isEmpty &&
     asked.cursor === null &&
     checkpoint.latestMessageAtMs !== null &&
     page.hasMore !== true
+  );
+}
+
+/**
+ * @param {any} page
+ * @param {string} conversationId
+ * @returns {boolean} it has rows, and not of other conversations alone
+ */
+export function showsAny(page, conversationId) {
+  /** @type {any[]} */
+  const rows = Array.isArray(page?.observations) ? page.observations : [];
+  return rows.some(
+    (row) =>
+      typeof row?.conversationId !== "string" || row.conversationId === conversationId,
   );
 }
