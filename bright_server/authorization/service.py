@@ -7,11 +7,13 @@ the environment. So the credential goes to the one address that was given.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from pathlib import Path
 from typing import Final
 
+import anyio
 import httpcore
 
 from bright_server.credentials import read_credential
@@ -58,6 +60,7 @@ class AuthorityService:
             (b"accept-encoding", b"identity"),
             *_credential_header(settings),
         ]
+        self._under_way: dict[asyncio.Task[bytes | None], anyio.CancelScope] = {}
         most = settings.max_authority_newcomers + settings.max_authority_questions
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=_trust(settings.authority_ca_file),
@@ -70,21 +73,53 @@ class AuthorityService:
         """Return the body of the answer.
 
         A question changes nothing, so one whose connection breaks is asked once more.
+        Whoever is cancelled meanwhile costs no place in the pool.
 
         Raises:
             AuthorityUnavailable: there is no answer that could be read.
         """
+        # httpcore tidies up behind a scope of anyio's that is cancelled. A task that is
+        # cancelled just while it puts a connection away leaves that place taken for
+        # good, and with the last place nobody would be answered any more.
+        scope = anyio.CancelScope()
+        exchange = asyncio.create_task(self._exchange(scope, path, question))
+        self._under_way[exchange] = scope
+        exchange.add_done_callback(self._ended)
         try:
-            try:
-                return await self._ask_once(path, question)
-            except _BROKEN:
-                return await self._ask_once(path, question)
-        except _FAULTS as error:
-            raise _in_words(error) from error
+            await asyncio.wait({exchange})
+        except asyncio.CancelledError:
+            scope.cancel()
+            raise
+        answer = exchange.result()
+        if answer is None:
+            raise AuthorityUnavailable("this server is stopping")
+        return answer
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Give up what is under way, and close every connection."""
+        for scope in self._under_way.values():
+            scope.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
         await self._pool.aclose()
+
+    def _ended(self, exchange: asyncio.Task[bytes | None]) -> None:
+        del self._under_way[exchange]
+        if not exchange.cancelled():
+            exchange.exception()  # whoever asked may be gone: then nobody hears of it
+
+    async def _exchange(
+        self, scope: anyio.CancelScope, path: str, question: bytes
+    ) -> bytes | None:
+        """Ask within a scope; None: it was cancelled."""
+        with scope:
+            try:
+                try:
+                    return await self._ask_once(path, question)
+                except _BROKEN:
+                    return await self._ask_once(path, question)
+            except _FAULTS as error:
+                raise _in_words(error) from error
+        return None
 
     async def _ask_once(self, path: str, question: bytes) -> bytes:
         async with self._pool.stream(
