@@ -45,7 +45,7 @@ class Company(Protocol):
     """The other connections, as one of them needs them."""
 
     def join(self, connection: Connection, device_id: str, grant: Grant) -> None:
-        """Let a connection stand, and displace an older one of the same device."""
+        """Let the newest connection of a device stand, and displace the other."""
         ...
 
     def announce(self, anchor: Anchor, by: Connection) -> None:
@@ -142,7 +142,8 @@ class Connection:
         questions: list[Authenticate | CheckStanding] = []
         for effect in effects:
             if isinstance(effect, Send):
-                self._enqueue(effect.text)
+                if self._close is None:  # after that nothing is said any more
+                    self._enqueue(effect.text)
             elif isinstance(effect, Submit):
                 self._submit(effect)
             elif isinstance(effect, Close):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from itertools import count
 from typing import Literal
 
 from starlette.websockets import WebSocket
@@ -45,9 +46,11 @@ class Hub:
         self._store_id = store_id
         self._settings = settings
         self._clock = clock
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, int] = {}
+        """Each with its arrival: the larger, the later."""
         self._of_device: dict[tuple[str, str], Connection] = {}
         self._page_holders: dict[str, list[Connection]] = {}
+        self._arrivals = count(1)
         self._draining = False
         self.command_watch: CommandWatch | None = None
         """Who hears what connections say of commands; set once, by the root."""
@@ -74,11 +77,11 @@ class Hub:
             self._settings,
             self._clock,
         )
-        self._connections.add(connection)
+        self._connections[connection] = next(self._arrivals)
         try:
             await connection.run()
         finally:
-            self._connections.discard(connection)
+            del self._connections[connection]
             for key, other in list(self._of_device.items()):
                 if other is connection:
                     del self._of_device[key]
@@ -89,8 +92,14 @@ class Hub:
     def join(self, connection: Connection, device_id: str, grant: Grant) -> None:
         """See `Company.join`."""
         key = (grant.binding_id, device_id)
-        older = self._of_device.get(key)
-        self._of_device[key] = connection
+        other = self._of_device.get(key)
+        # Whose `hello` is answered last is not the newer one: a worker that has died
+        # may have left its `hello` behind.
+        arrivals = self._connections
+        is_newest = other is None or arrivals[other] < arrivals[connection]
+        if is_newest:
+            self._of_device[key] = connection
+        older = other if is_newest else connection
         if older is not None:
             older.perform(older.session.displaced())
 

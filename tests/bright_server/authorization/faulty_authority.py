@@ -52,6 +52,9 @@ async def faulty(scope: Scope, receive: Receive, send: Send) -> None:
     mode = mode_now()
     if mode == "silent":
         await asyncio.Event().wait()
+    if mode == "held":
+        while mode_now() != "released":  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
     if mode == "slow":
         await asyncio.sleep(0.2)
     if mode == "drip":

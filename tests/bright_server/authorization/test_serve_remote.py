@@ -143,6 +143,30 @@ async def test_ot_60_a_service_killed_under_load_loses_nothing_that_was_acked(
     await assert_stored_once(server.database, senders)
 
 
+async def test_ot_60_an_older_hello_answered_late_displaces_no_newer_connection(
+    server: Server, service: Service
+) -> None:
+    """OT-60: 4409 is for the older, also where the authority answers it last.
+
+    A worker that dies while it waits leaves such a hello behind; the connection of the
+    worker after it must stand.
+    """
+    token, _ = service.issue()
+    service.behave("held")
+    async with server.extension() as older, server.extension() as newer:
+        await older.send(hello(token))
+        await service.asked("/v1/authenticate")
+        service.behave("well")
+        await newer.greet(token)
+        service.behave("released")
+
+        with pytest.raises(ConnectionClosed) as closed:
+            await older.receive()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4409
+        assert (await newer.ask(heartbeat()))["type"] == "heartbeat.ack"
+
+
 async def test_ot_60_many_batches_share_a_question(
     server: Server, service: Service
 ) -> None:
