@@ -15,7 +15,7 @@ from bright_server.commands.client import order, read_pages
 from bright_server.credentials import read_credential
 from bright_server.errors import ConfigurationError
 from bright_server.settings import Settings, service_url
-from bright_server.wire.text import compact_json
+from bright_server.wire.text import compact_json, unstorable_path
 
 # argparse has no public name for what add_subparsers() returns.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -91,11 +91,14 @@ def _run(parsed: argparse.Namespace) -> int:
     if not 0.001 <= parsed.deadline <= settings.max_command_seconds:
         most = settings.max_command_seconds
         raise ConfigurationError(f"--deadline takes up to {most} seconds")
+    arguments: dict[str, object] = parsed.arguments_of(parsed)
+    if (path := unstorable_path(arguments)) is not None:
+        raise ConfigurationError(f"{path} is no valid text: it can be sent nowhere")
     told = order(
         _address(parsed, settings),
         credential,
         parsed.command_name,
-        parsed.arguments_of(parsed),
+        arguments,
         round(parsed.deadline * 1000),
     )
     facts = {
@@ -157,7 +160,10 @@ def _scope(parsed: argparse.Namespace) -> dict[str, object]:
 
 
 def _message(parsed: argparse.Namespace) -> dict[str, object]:
-    text = sys.stdin.read() if parsed.text is None else parsed.text
+    try:
+        text = sys.stdin.read() if parsed.text is None else parsed.text
+    except UnicodeDecodeError:  # it quotes the text: not even as a cause
+        raise ConfigurationError("standard input is no valid text") from None
     return {**_scope(parsed), "text": text}
 
 

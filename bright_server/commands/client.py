@@ -39,7 +39,8 @@ def order(
 ) -> Told:
     """Have a command carried out; wait for its outcome.
 
-    A connection that breaks after the order was sent leaves it open what became of it:
+    A connection that breaks after the order was sent, or an answer that is not the
+    server's own, as from a proxy before it, leaves it open what became of it:
     `delivery_unknown` for a message, else `failed`, with reason `connection_lost`.
 
     Raises:
@@ -57,14 +58,16 @@ def order(
             path = urlsplit(address).path + _PATH
             connection.request("POST", path, body, headers)
             answer = connection.getresponse()
-            status, text = answer.status, answer.read()
+            told = _told(answer.status, answer.read())
         except (OSError, http.client.HTTPException):
-            is_message = name == "message.send"
-            outcome = "delivery_unknown" if is_message else "failed"
-            return Told(None, outcome, "connection_lost")
+            told = None
     finally:
         connection.close()
-    return _told(status, text)
+    if told is None:
+        is_message = name == "message.send"
+        outcome = "delivery_unknown" if is_message else "failed"
+        return Told(None, outcome, "connection_lost")
+    return told
 
 
 def read_pages(address: str, credential: str) -> dict[str, Any]:
@@ -80,12 +83,14 @@ def read_pages(address: str, credential: str) -> dict[str, Any]:
         try:
             connection.request("GET", urlsplit(address).path + _PAGES, headers=headers)
             answer = connection.getresponse()
-            status, text = answer.status, answer.read()
+            status, said = answer.status, _object(answer.read())
         except (OSError, http.client.HTTPException) as error:
             raise CommandFailed(f"{address} does not answer: {error}") from error
     finally:
         connection.close()
-    return _said(status, text)
+    if status != 200 or "pages" not in said:
+        raise _refused(status, said)
+    return said
 
 
 def _connect(connection: http.client.HTTPConnection, address: str) -> None:
@@ -106,22 +111,31 @@ def _connection(address: str, seconds: float) -> http.client.HTTPConnection:
     return http.client.HTTPConnection(host, parts.port, timeout=seconds)
 
 
-def _told(status: int, text: bytes) -> Told:
-    said = _said(status, text)
-    return Told(said.get("commandId"), str(said.get("outcome")), said.get("reason"))
+def _told(status: int, text: bytes) -> Told | None:
+    """Return what was said of an order; None: nobody knows whether it was taken."""
+    said = _object(text)
+    if status == 200:
+        outcome = said.get("outcome")
+        if not isinstance(outcome, str):
+            return None
+        return Told(said.get("commandId"), outcome, said.get("reason"))
+    if status >= 500 and "code" not in said:
+        return None
+    raise _refused(status, said)
 
 
-def _said(status: int, text: bytes) -> dict[str, Any]:
+def _object(text: bytes) -> dict[str, Any]:
     try:
         said = parse_json(text.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
-    if not isinstance(said, dict):
-        raise CommandFailed(f"the server answered {status}, and not as Bright does")
-    if status != 200:
-        where = f" (at {said['path']})" if "path" in said else ""
-        raise CommandFailed(
-            f"the server refused the order: {said.get('code')}:"
-            f" {said.get('detail')}{where}"
-        )
-    return said
+    return said if isinstance(said, dict) else {}
+
+
+def _refused(status: int, said: dict[str, Any]) -> CommandFailed:
+    if "code" not in said:
+        return CommandFailed(f"the server answered {status}, and not as Bright does")
+    where = f" (at {said['path']})" if "path" in said else ""
+    return CommandFailed(
+        f"the server refused the order: {said['code']}: {said.get('detail')}{where}"
+    )

@@ -113,6 +113,7 @@ async def test_the_credential_is_in_no_log_and_its_faults_are_told(
         ([], {}, "BRIGHT_OPERATOR_CREDENTIAL_FILE"),
         (["--server=ftp://x"], {"BRIGHT_OPERATOR_CREDENTIAL": "x"}, "--server"),
         (["--server=http://example.com"], {"BRIGHT_OPERATOR_CREDENTIAL": "x"}, "https"),
+        (["--text=\udcff"], {"BRIGHT_OPERATOR_CREDENTIAL": "x"}, "no valid text"),
         (["--deadline=0"], {"BRIGHT_OPERATOR_CREDENTIAL": "x"}, "--deadline"),
         (
             ["--server=http://127.0.0.1:9"],
