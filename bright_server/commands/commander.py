@@ -94,14 +94,18 @@ class ConnectedCommander:
         self._waiting[command_id] = settled
         if not channel.command(_frame(command_id, request)):
             return self._desk.nobody(command_id, "no_connection")
-        left = request.deadline_ms - self._clock.now_ms()
         await asyncio.wait(
             {settled},
-            timeout=max(0, left) / 1000 + self._settings.command_grace_seconds,
+            timeout=self._seconds_left(request) + self._settings.command_grace_seconds,
         )
         if settled.done():
             return settled.result()
         return self._desk.given_up(command_id, "deadline_passed")
+
+    def _seconds_left(self, request: CommandRequest) -> float:
+        seconds = (request.deadline_ms - self._clock.now_ms()) / 1000
+        # A wall clock that was set back meanwhile must not make the wait endless.
+        return min(max(0, seconds), self._settings.max_command_seconds)
 
     async def _refusal(
         self, channel: Channel, request: CommandRequest

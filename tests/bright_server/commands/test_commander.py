@@ -221,6 +221,24 @@ async def test_silence_is_given_up_a_little_after_the_deadline(
     assert on.counted("bright_command_results_ignored_total") == 1
 
 
+async def test_ot_62_a_clock_that_is_set_back_keeps_nobody_waiting() -> None:
+    """OT-62: the outcome comes, whatever becomes of the wall clock meanwhile."""
+    clock = ManualClock()
+    on = scene(authority=AnsweringAuthority(takes_seconds=-3600, clock=clock))
+    commander = ConnectedCommander(
+        OneCrew(on.channel),
+        on.authority,
+        Settings(max_command_seconds=1, command_grace_seconds=0.05),
+        clock,
+        on.metrics,
+    )
+
+    outcome = await asyncio.wait_for(commander.ask(send(clock.now_ms() + 1000)), 30)
+
+    assert outcome.outcome == "delivery_unknown"
+    assert outcome.reason == "deadline_passed"
+
+
 async def test_one_connection_takes_so_many_and_no_more() -> None:
     on = scene(settings=Settings(max_connection_commands=1))
     asked, command = await begun(on, send())
