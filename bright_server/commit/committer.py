@@ -18,6 +18,7 @@ from typing import Protocol
 from bright_server.clock import Clock
 from bright_server.commit.contract import (
     Claim,
+    Discovery,
     NotStored,
     ObservationStore,
     ObservedBatch,
@@ -100,11 +101,13 @@ class Pending:
 
     @property
     def rows(self) -> int:
-        """Return how much of a group it takes: its messages, profiles or cards."""
+        """Return how much of a group it takes: its messages, profiles, cards, rows."""
         if isinstance(self.work, ObservedProfiles):
             return len(self.work.profiles)
         if isinstance(self.work, RenderedCards):
             return len(self.work.cards)
+        if isinstance(self.work, Discovery):
+            return len(self.work.conversations)
         return self.messages
 
 

@@ -12,13 +12,14 @@ from bright_server.commit.committer import GroupCommitter, GroupReport
 from bright_server.commit.contract import (
     BatchCommitted,
     ClaimProven,
+    Discovery,
     NotStored,
     ObservedBatch,
     Outcome,
     Work,
 )
 from bright_server.errors import CommitterStopped, Overloaded, StoreUnavailable
-from bright_server.messages import ConversationKey, Grant
+from bright_server.messages import ConversationKey, DiscoveredConversation, Grant
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.store import SqliteStore
 from tests.bright_server.frames import ACCOUNT
@@ -114,6 +115,21 @@ async def test_a_group_has_its_bounds(
         [len(work.messages) for work in group if isinstance(work, ObservedBatch)]
         for group in held.groups
     ] == [[1, 2, 2], [1], [9], [1, 1, 1], [1]]
+
+
+async def test_discovered_conversations_count_as_what_a_group_may_hold(
+    held: HeldStore, settings: Settings, grant: Grant
+) -> None:
+    small = settings.model_copy(update={"max_group_messages": 5})
+    rows = [DiscoveredConversation(str(number), 1, None) for number in range(3)]
+    async with committing(held, small) as committer:
+        futures = [
+            committer.submit(Discovery(grant, ACCOUNT, rows), 1) for _ in range(3)
+        ]
+        held.let_go(3)
+        await asyncio.gather(*futures)
+
+    assert [len(group) for group in held.groups] == [1, 1, 1]
 
 
 async def test_over_the_bound_work_is_refused_and_room_comes_back(
