@@ -49,5 +49,7 @@
       pause = Math.min(pause * 2, 3000);
     };
   }
+  // As the page's own socket: with one open the browser may not keep the page.
+  window.addEventListener("pagehide", () => socket?.close());
   connect();
 })();

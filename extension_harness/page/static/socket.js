@@ -38,5 +38,7 @@
     ]);
   };
   simulator.on("drop-socket", () => socket?.close());
+  // A browser may keep no page in its cache that has a socket open; it opens again there.
+  window.addEventListener("pagehide", () => socket?.close());
   setInterval(() => ask("/!", []), 15000);
 })();
