@@ -14,6 +14,7 @@ from itertools import product
 from extension_harness.model import effects as out
 from extension_harness.model import events
 from extension_harness.model.conformance.errors import DivergenceError
+from extension_harness.model.conformance.order import Order
 from extension_harness.model.conformance.picture import (
     Picture,
     as_json,
@@ -52,8 +53,9 @@ _OUTGOING = tuple(_KINDS.values())
 class ReplayedLife:
     """The model in the place of one life of the real worker."""
 
-    def __init__(self, number: int, disk: Disk) -> None:
+    def __init__(self, number: int, disk: Disk, order: Order) -> None:
         self._number = number
+        self._order = order
         self._disk = disk
         self._worker: ModelWorker | None = None
         self._turn = 0
@@ -266,17 +268,20 @@ class ReplayedLife:
         tasks = self._at(verb)
         if not tasks:
             raise self._otherwise(f"nothing of it asks the store to {verb}")
-        others = []
+        others: list[str] = []
+        fitting: list[Task] = []
         for task in tasks:
             disk = copy_of(self._disk) if begun["mode"] == "write" else self._disk
             step = task.step
             found = as_json(disk.run(step.call)) if isinstance(step, Transact) else None
             other = self._other(disk, found, done)
             if other is None:
-                self._advance(task)
-                return
-            others.append(other)
-        raise self._otherwise(f"{verb}: {others[0]}")
+                fitting.append(task)
+            else:
+                others.append(other)
+        if not fitting:
+            raise self._otherwise(f"{verb}: {others[0]}")
+        self._advance(fitting[self._order.choose(len(fitting))])
 
     def _other(self, disk: Disk, found: Value, done: Json) -> str | None:
         """How a verb's result or writes are others than the real one's."""

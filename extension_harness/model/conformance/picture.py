@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any, TypeAlias
 
 from extension_harness.model.disk import Disk
@@ -37,6 +38,14 @@ def restored(records: Picture) -> Disk:
 def copy_of(disk: Disk) -> Disk:
     """Another disk with the same records."""
     return restored(picture(disk))
+
+
+def twin_of(disk: Disk) -> Disk:
+    """Another disk with the same records, and the same beside them."""
+    twin = copy_of(disk)
+    twin.local, twin.session = deepcopy(disk.local), deepcopy(disk.session)
+    twin.has_alarm, twin.tabs = disk.has_alarm, list(disk.tabs)
+    return twin
 
 
 def difference(ours: Picture, real: Picture, limit: int = 5) -> str | None:

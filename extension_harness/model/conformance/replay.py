@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from extension_harness.model.conformance.errors import DivergenceError
 from extension_harness.model.conformance.life import ReplayedLife
+from extension_harness.model.conformance.order import Order, in_some_order
 from extension_harness.model.conformance.picture import (
     Picture,
     difference,
     picture,
     restored,
+    twin_of,
 )
 from extension_harness.model.conformance.trace import RecordedLife
 from extension_harness.model.disk import Disk
@@ -36,9 +39,17 @@ def replay(lives: Sequence[RecordedLife], last: Picture) -> int:
             raise DivergenceError(
                 f"another disk at its start: {text}", number, 0, "boot"
             )
-        replayed = ReplayedLife(number, disk)
-        turns += replayed.live(life)
-        disk = replayed.killed(pictures[at + 1] if at + 1 < len(pictures) else last)
+        found = pictures[at + 1] if at + 1 < len(pictures) else last
+        taken, disk = in_some_order(partial(_lived, number, life, disk, found))
+        turns += taken
     if disk is not None and (text := difference(picture(disk), last)):
         raise DivergenceError(f"another disk in the end: {text}", len(lives), 0, "end")
     return turns
+
+
+def _lived(
+    number: int, life: RecordedLife, before: Disk, found: Picture, order: Order
+) -> tuple[int, Disk]:
+    """The turns that were taken, and the disk that is left."""
+    replayed = ReplayedLife(number, twin_of(before), order)
+    return replayed.live(life), replayed.killed(found)
