@@ -1,6 +1,6 @@
 """Which of several tasks a recorded transaction was, where the recording does not say.
 
-Two tasks may ask the store the same and find and leave the same. That one of them did is
+Two tasks may ask the store the same and find and leave the same. One of them is
 recorded, and not which; the first to ask is the likely one. When the model then parts
 from the real one, another of the last such choices is tried instead.
 """
