@@ -206,8 +206,10 @@ def test_ot_65_a_route_without_a_conversation_is_said(rig: Rig, page: Page) -> N
         assert error.body is not None
         assert error.body["code"] == "route_not_exact", error.body
         assert error.body["reason"] == "route_ambiguous"
+    registered = len(rig.proxy.seen("page.registered"))
     page.evaluate(ROUTE, "")
     page.evaluate("window.dispatchEvent(new HashChangeEvent('hashchange'))")
+    rig.proxy.wait_for("page.registered", registered + 1)
 
 
 def test_a_profile_is_observed_on_demand(rig: Rig) -> None:
