@@ -125,6 +125,11 @@ class Health:
         """It was asked and did not answer in time."""
         self._with(tab_id, page_id, account, SILENT)
 
+    def unanswered(self, tab_id: int) -> None:
+        """Nobody knows the page in this tab, and it gave no answer."""
+        known = self._tabs.get(tab_id) or Patient(f"tab-{tab_id}", None)
+        self._with(tab_id, known.page_id, known.account, SILENT)
+
     def unreached(self, tab_id: int) -> None:
         """A OneTalk tab in which nobody listens."""
         self._with(tab_id, f"tab-{tab_id}", None, UNREACHED)

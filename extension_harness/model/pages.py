@@ -116,9 +116,12 @@ class Pages:
 
     def _not_described(self, tab_id: int, timeout_ms: float, error: Exception) -> None:
         page = self._pages.get(tab_id)
-        if isinstance(error, SilenceError) and page is not None:
-            self._health.silent(tab_id, page.page_id, page.account)
         if not isinstance(error, PageError) or error.code != "page_gone":
+            # One that nobody knows stays worth a look for as long as its tab is open.
+            if page is None:
+                self._health.unanswered(tab_id)
+            elif isinstance(error, SilenceError):
+                self._health.silent(tab_id, page.page_id, page.account)
             return
         if tab_id in self._unreached:
             self._health.unreached(tab_id)

@@ -175,6 +175,26 @@ test("P3: a page that is looked at and does not answer is silent, and is still k
   assert.equal(pages.of(ACCOUNT).pageId, "p1");
 });
 
+test("P3, OT-43: a page that nobody knows and that does not answer is looked at again", async () => {
+  let answer = () => Promise.resolve({ error: { code: "page_failed" } });
+  const { clock, pages } = pagesOf(() => answer());
+  await pages.look(1_000);
+  assert.deepEqual(health.of(7), ["page_silent"]);
+  assert.equal(pages.isAnyOpen, true, "the alarm stays, and with it the next look");
+
+  answer = () => new Promise(() => {});
+  const looked = pages.look(1_000);
+  await turn();
+  clock.pass(1_000);
+  await looked;
+  assert.equal(pages.isAnyOpen, true);
+  const described = { channelAccountId: ACCOUNT, route: "", troubles: [] };
+  answer = () => Promise.resolve({ pageId: "p1", answer: described });
+  await pages.look(1_000);
+  assert.deepEqual(health.troubled, []);
+  assert.equal(pages.of(ACCOUNT).pageId, "p1");
+});
+
 test("P8: another account in one tab is another page, and takes the place of the one before", async () => {
   const registered = [];
   const pages = new Pages({

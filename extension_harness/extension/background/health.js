@@ -135,6 +135,12 @@ export class Health {
     this.#with(page.tabId, page, DEAD);
   }
 
+  /** @param {number} tabId whose page nobody knows, and that gave no answer */
+  unanswered(tabId) {
+    const unknown = { pageId: `tab-${tabId}`, channelAccountId: null };
+    this.#with(tabId, this.#tabs.get(tabId) ?? unknown, SILENT);
+  }
+
   /** @param {Page} page that was asked and did not answer in time */
   silent(page) {
     this.#with(page.tabId, page, SILENT);

@@ -153,8 +153,13 @@ export class Pages {
   #notDescribed(tabId, timeoutMs, error) {
     const code = error instanceof PageError ? error.code : "page_failed";
     const page = this.#pages.get(tabId);
-    if (error instanceof Silence && page !== undefined) this.#health.silent(page);
-    if (code !== "page_gone") return;
+    const isSilent = error instanceof Silence;
+    if (code !== "page_gone") {
+      // One that nobody knows stays worth a look for as long as its tab is open.
+      if (page === undefined) this.#health.unanswered(tabId);
+      else if (isSilent) this.#health.silent(page);
+      return;
+    }
     if (this.#unreached.has(tabId)) return this.#health.unreached(tabId);
     // A page that is just being opened has nobody yet who listens.
     this.#unreached.add(tabId);
