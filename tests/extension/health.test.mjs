@@ -180,7 +180,11 @@ test("P3, OT-43: a page that nobody knows and that does not answer is looked at 
   const { clock, pages } = pagesOf(() => answer());
   await pages.look(1_000);
   assert.deepEqual(health.of(7), ["page_silent"]);
-  assert.equal(pages.isAnyOpen, true, "the alarm stays, and with it the next look");
+  assert.equal(
+    pages.isAnyOpen,
+    true,
+    "the alarm stays, and with it the next look",
+  );
 
   answer = () => new Promise(() => {});
   const looked = pages.look(1_000);
