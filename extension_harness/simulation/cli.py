@@ -41,7 +41,12 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--replay", type=Path, metavar="FILE", help="play one history again, in words"
     )
     parser.add_argument("--out", type=Path, default=OUT, help="where failures go")
-    parser.add_argument("--plant", default="", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--plant",
+        default="",
+        metavar="BUG",
+        help="a bug to plant, that must be found (ack_before_commit, say)",
+    )
     parser.set_defaults(run=run)
 
 
