@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
+import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 from extension_harness.errors import HarnessError
 from extension_harness.load.run import Plan, run
@@ -30,24 +35,31 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What a plan can be given."""
     plan = Plan()
-    parser.add_argument("--extensions", type=int, default=plan.extensions, metavar="N")
-    parser.add_argument("--seconds", type=float, default=plan.seconds, metavar="S")
+    parser.add_argument(
+        "--extensions", type=_at_least_one, default=plan.extensions, metavar="N"
+    )
+    parser.add_argument("--seconds", type=_duration, default=plan.seconds, metavar="S")
     parser.add_argument("--seed", type=int, default=plan.seed)
     parser.add_argument(
         "--kill-every",
-        type=float,
+        type=_duration,
         default=plan.kill_seconds,
         metavar="S",
         help="each worker is killed so often, on average",
     )
     parser.add_argument(
-        "--message-every", type=float, default=plan.message_seconds, metavar="S"
+        "--message-every", type=_duration, default=plan.message_seconds, metavar="S"
     )
-    parser.add_argument("--server-kills", type=int, default=plan.server_kills)
+    parser.add_argument(
+        "--server-kills", type=_at_least_none, default=plan.server_kills
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run it; 1 where anything disagrees or cannot be run."""
+    """Run it; 1 where anything disagrees or cannot be run.
+
+    SIGTERM and a closed terminal end it as Ctrl-C does: nothing is left running.
+    """
     plan = Plan(
         extensions=arguments.extensions,
         seconds=arguments.seconds,
@@ -58,6 +70,7 @@ def main(arguments: argparse.Namespace) -> int:
     )
     try:
         with (
+            _ended_in_order(),
             tempfile.TemporaryDirectory(prefix="bright-load-") as folder,
             BrightServer(Path(folder) / "bright.sqlite") as server,
         ):
@@ -67,3 +80,48 @@ def main(arguments: argparse.Namespace) -> int:
         return 1
     print(json.dumps(report.as_dict()), flush=True)
     return 0 if report.holds else 1
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Have a signal that ends the process leave every `with` first."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        for ending in endings:  # once is enough, and its end is not to be disturbed
+            signal.signal(ending, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    endings = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(ending, end) for ending in endings]
+    try:
+        yield
+    finally:
+        for ending, handler in zip(endings, before, strict=True):
+            signal.signal(ending, handler)
+
+
+def _at_least_one(text: str) -> int:
+    return _whole_number(text, 1)
+
+
+def _at_least_none(text: str) -> int:
+    return _whole_number(text, 0)
+
+
+def _whole_number(text: str, least: int) -> int:
+    with contextlib.suppress(ValueError):
+        if (number := int(text)) >= least:
+            return number
+    raise argparse.ArgumentTypeError(
+        f"{text!a} cannot be used: give a whole number of at least {least}"
+    )
+
+
+def _duration(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        seconds = float(text)
+        if math.isfinite(seconds) and seconds > 0:
+            return seconds
+    raise argparse.ArgumentTypeError(
+        f"{text!a} cannot be used: give a number of seconds above 0"
+    )
