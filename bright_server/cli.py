@@ -35,7 +35,7 @@ from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import bindings_opened
 from bright_server.wire.codec import is_identifier
 from bright_server.wire.contract import contract_text
-from bright_server.wire.text import compact_json, unstorable_path
+from bright_server.wire.text import compact_json, shown, unstorable_path
 
 # argparse has no public name for what add_subparsers() returns.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(parsed)
     except (BrightError, ValidationError, SettingsError) as error:
-        print(f"bright: {_in_words(error)}", file=sys.stderr)
+        _note(_in_words(error))
         return 2
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -287,14 +287,15 @@ def _create_binding(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print(compact_json({**facts, "token": issued.token}))
     else:
-        print(f"binding {issued.binding.binding_id} for {', '.join(parsed.account)}")
+        accounts = shown(", ".join(parsed.account))
+        print(f"binding {issued.binding.binding_id} for {accounts}")
         print(f"token   {issued.token}   (shown this once)")
     return 0
 
 
 def _note(words: str) -> None:
     """Say what a person should know, apart from what was asked for."""
-    print(f"bright: {words}", file=sys.stderr)
+    print(f"bright: {shown(words)}", file=sys.stderr)
 
 
 def _check_texts(parsed: argparse.Namespace) -> None:
@@ -323,9 +324,10 @@ def _list_bindings(parsed: argparse.Namespace) -> int:
         state = "valid" if binding.revoked_at_ms is None else "revoked"
         accounts = ", ".join(binding.accounts)
         version = f"version {binding.authorization_version}"
-        print(
+        line = (
             f"{binding.binding_id}  {state:7}  {version}  {accounts}  {binding.label}"
         )
+        print(shown(line))
     return 0
 
 

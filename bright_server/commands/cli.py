@@ -15,7 +15,7 @@ from bright_server.commands.client import order, read_pages
 from bright_server.credentials import read_credential
 from bright_server.errors import ConfigurationError
 from bright_server.settings import Settings, service_url
-from bright_server.wire.text import compact_json, unstorable_path
+from bright_server.wire.text import compact_json, shown, unstorable_path
 
 # argparse has no public name for what add_subparsers() returns.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -107,7 +107,7 @@ def _run(parsed: argparse.Namespace) -> int:
         "reason": told.reason,
     }
     because = "" if told.reason is None else f": {told.reason}"
-    print(compact_json(facts) if parsed.json else f"{told.outcome}{because}")
+    print(compact_json(facts) if parsed.json else shown(f"{told.outcome}{because}"))
     return 0 if told.outcome == "done" else 1
 
 
@@ -121,7 +121,8 @@ def _show_pages(parsed: argparse.Namespace) -> int:
         for page in pages:
             codes = ", ".join(each["code"] for each in page["troubles"]) or "well"
             account = page["channelAccountId"] or "account unknown"
-            print(f"{account}  {codes}  {page['deviceId']}  {page['pageId']}")
+            line = f"{account}  {codes}  {page['deviceId']}  {page['pageId']}"
+            print(shown(line))
         if told["total"] > len(pages):
             print(f"and {told['total'] - len(pages)} more")
     return 1 if any(page["troubles"] for page in pages) else 0

@@ -1,4 +1,7 @@
-"""JSON values as text that is always the same, and what text can be stored. No I/O."""
+"""JSON values as text that is always the same, and what text can be stored or shown.
+
+No I/O.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,19 @@ def unstorable_path(value: object) -> str | None:
         elif isinstance(item, list):
             pending.extend((f"{path}.{i}", part) for i, part in enumerate(item))
     return None
+
+
+def shown(text: str) -> str:
+    r"""Return a text on one line that does nothing to a terminal, for people.
+
+    What is not printable is spelled as an escape, as `\x1b` or `\n`.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def is_storable(text: str) -> bool:

@@ -195,6 +195,27 @@ def test_a_label_that_cannot_be_stored_is_refused(
     assert "--label" in capsys.readouterr().err
 
 
+def test_what_is_shown_to_people_does_nothing_to_their_terminal(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option, account, label = f"--database={database}", "a\x1b[2J", "desk\nbnd_forged"
+    made = run("binding", "create", option, f"--account={account}", f"--label={label}")
+    assert made == 0
+    assert "for a\\x1b[2J\n" in capsys.readouterr().out
+
+    run("binding", "list", option)
+    listed = capsys.readouterr().out
+    assert listed.endswith("  a\\x1b[2J  desk\\nbnd_forged\n")
+    assert listed.count("\n") == 1
+
+    run("binding", "list", option, "--json")
+    (binding,) = json.loads(capsys.readouterr().out)
+    assert (binding["accounts"], binding["label"]) == ([account], label)
+
+    assert run("binding", "revoke", option, "bnd_\x1b[2J") == 2
+    assert "no binding bnd_\\x1b[2J:" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["serve", "binding create --account=a"])
 def test_a_folder_that_cannot_be_made_is_said(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -172,3 +172,16 @@ async def test_an_operator_sees_it_and_nobody_else(
         await extension.ask(register_page())
         status, _, _ = await bright_status(*ask, env=environment)
         assert status == 1
+
+
+async def test_what_a_page_calls_itself_does_nothing_to_the_terminal(
+    server: Server, token: str, credential: Path
+) -> None:
+    """An escape or a line's end in a page's or a device's id is shown spelled."""
+    ask = ["pages", f"--server=http://{server.address}"]
+    environment = {"BRIGHT_OPERATOR_CREDENTIAL_FILE": str(credential)}
+    async with server.extension() as extension:
+        await extension.greet(token, deviceId="device\x1b[2J")
+        await extension.ask(register_page(pageId="page\n1"))
+        told = await bright(*ask, env=environment)
+        assert told == f"{ACCOUNT}  well  device\\x1b[2J  page\\n1\n"
