@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from extension_harness.errors import HarnessError
 from extension_harness.simulation.campaign import Tally, run_campaign
+from extension_harness.simulation.errors import FolderUnusableError
 from extension_harness.simulation.history import Outcome, replay
 from extension_harness.simulation.plants import planted
 from extension_harness.simulation.schedule_file import read, written
@@ -61,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         planted(arguments.plant)
         if arguments.replay is not None:
             return _replay(arguments.replay, console)
+        _make_folder(arguments.out)
         return _campaign(arguments, console)
     except HarnessError as error:
         console.print(str(error), style="red", markup=False, soft_wrap=True)
@@ -74,6 +77,16 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("give a number of at least 1")
     return number
+
+
+def _make_folder(path: Path) -> None:
+    """Make it before a campaign whose failures would then have no place."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderUnusableError(path, error) from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise FolderUnusableError(path, PermissionError("nothing may be written there"))
 
 
 def _replay(path: Path, console: Console) -> int:

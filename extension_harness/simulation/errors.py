@@ -3,6 +3,7 @@
     HarnessError
     └── SimulationError
         ├── SimulationFaultError        the simulation, not what it simulates, failed
+        ├── FolderUnusableError         where failures go cannot be made
         ├── ScheduleUnreadableError     a file is no schedule
         └── UnknownPlantError           there is no planted bug of that name
 
@@ -31,6 +32,16 @@ class ScheduleUnreadableError(SimulationError):
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
             f"{path} is no schedule ({why}): give a file that `bright sim` wrote"
+        )
+
+
+class FolderUnusableError(SimulationError):
+    """The folder for what fails cannot be made or written to."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(
+            f"{path} cannot be used ({error.strerror or error}): give another folder"
+            " with --out"
         )
 
 
