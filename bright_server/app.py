@@ -18,7 +18,7 @@ from bright_server.authorization.remote import asking
 from bright_server.clock import Clock, SystemClock
 from bright_server.commands import endpoint as commands
 from bright_server.commands.commander import ConnectedCommander
-from bright_server.commit.committer import Committer, GroupCommitter
+from bright_server.commit.group_committer import Committer, GroupCommitter
 from bright_server.credentials import read_credential
 from bright_server.errors import ConfigurationError
 from bright_server.http_server import HttpServer
@@ -227,7 +227,7 @@ async def serve(settings: Settings, listening: Callable[[str, int], None]) -> No
 
     Raises:
         ConfigurationError: the address cannot be listened on.
-        StoreError: the database cannot be served; see `running`.
+        MessageStoreError: the database cannot be served; see `running`.
     """
     with _bound(settings.host, settings.port) as bound:
         async with running(settings, SystemClock()) as bright:

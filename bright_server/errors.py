@@ -5,14 +5,29 @@ BrightError
 ├── AuthorizationError
 │   ├── BindingRefused          the token names no binding, or a revoked one
 │   └── AuthorityUnavailable    the authority did not answer: fail closed (OT-60)
-├── StoreError                  what a store lets its callers see (MS-30)
+├── MessageStoreError                  what a store lets its callers see (MS-30)
 │   ├── StoreUnavailable        busy, full or failing now: try again
 │   ├── StoreInUse              another server holds this database
 │   ├── StoreMissing            there is no database at this path
-│   └── SchemaRefused           the file is not a database that this server may open
+│   ├── SchemaRefused           this is not a database that this server may open
+│   ├── IdentityConflict        the key belongs to a request that says otherwise (MS-12)
+│   ├── CommitUnknown           nothing was reserved under this key
+│   ├── WrongCommitState        a step was asked for before the one that it needs
+│   ├── PublicationConflict     another place in the log is kept already
+│   ├── CommitUnreadable        what is persisted of a commit cannot be read
+│   ├── NotAMember              who asks is no member of the conversation
+│   └── HistoryQueryInvalid     a page of history cannot be asked for like this
 ├── CommitError                 what the committer lets its callers see (MS-31)
 │   ├── Overloaded              more is pending than the settings allow
-│   └── CommitterStopped        the server is going down
+│   ├── CommitterStopped        the server is going down
+│   ├── InvalidClientMessageId  the client's id of a message cannot be one (MS-10)
+│   ├── SendRefused             membership, content or quota forbid it (MS-10)
+│   ├── CommitConflict          the key belongs to a request that says otherwise (MS-12)
+│   ├── NothingToResume         nothing was reserved under this key
+│   ├── Recoverable             not committed yet: the same key can go on (MS-31)
+│   └── CommitUnavailable       store or log cannot take a commit now
+├── CommitLogError
+│   └── PublicationNotDurable   no evidence that the log has it (CL-30)
 ├── TooManyCommands             more commands are under way than the settings allow
 ├── CommandFailed               an order for a command that the server did not take
 └── ConfigurationError          a setting or an argument that cannot work
@@ -80,11 +95,11 @@ class AuthorityUnavailable(AuthorizationError):
         super().__init__(f"the authorization service does not answer: {reason}")
 
 
-class StoreError(BrightError):
+class MessageStoreError(BrightError):
     """A store could not do what its contract says."""
 
 
-class StoreUnavailable(StoreError):
+class StoreUnavailable(MessageStoreError):
     """The store cannot do this now; nothing of the work was stored."""
 
     def __init__(self, doing: str, reason: str) -> None:
@@ -93,7 +108,7 @@ class StoreUnavailable(StoreError):
         super().__init__(f"the store could not {doing}: {reason}")
 
 
-class StoreInUse(StoreError):
+class StoreInUse(MessageStoreError):
     """Another server process holds the lock of this database."""
 
     def __init__(self, database: Path, holder: str) -> None:
@@ -105,7 +120,7 @@ class StoreInUse(StoreError):
         )
 
 
-class StoreMissing(StoreError):
+class StoreMissing(MessageStoreError):
     """There is no database at this path."""
 
     def __init__(self, database: Path) -> None:
@@ -115,7 +130,7 @@ class StoreMissing(StoreError):
         )
 
 
-class SchemaRefused(StoreError):
+class SchemaRefused(MessageStoreError):
     """The file is no database of Bright, or one that needs another Bright."""
 
     def __init__(self, database: Path, reason: str) -> None:
@@ -124,8 +139,74 @@ class SchemaRefused(StoreError):
         super().__init__(f"{database} was not opened: {reason}")
 
 
+class IdentityConflict(MessageStoreError):
+    """The key was reserved by a request with another canonical identity (MS-12)."""
+
+    def __init__(self, client_message_id: str) -> None:
+        self.client_message_id = client_message_id
+        super().__init__(
+            f"the id {client_message_id!a} was used for another message: the first"
+            " stays, give this one an id of its own"
+        )
+
+
+class CommitUnknown(MessageStoreError):
+    """Nothing was reserved under this key, or in this conversation."""
+
+    def __init__(self, client_message_id: str) -> None:
+        self.client_message_id = client_message_id
+        super().__init__(f"nothing was reserved for the id {client_message_id!a}")
+
+
+class WrongCommitState(MessageStoreError):
+    """A step was asked for before the one that it needs; nothing was changed."""
+
+    def __init__(self, client_message_id: str, needed: str, found: str) -> None:
+        self.client_message_id = client_message_id
+        self.needed = needed
+        self.found = found
+        super().__init__(
+            f"the commit of {client_message_id!a} is {found}, this step needs {needed}"
+        )
+
+
+class PublicationConflict(MessageStoreError):
+    """Another place in the log is kept already; it stays."""
+
+    def __init__(self, client_message_id: str) -> None:
+        self.client_message_id = client_message_id
+        super().__init__(
+            f"the commit of {client_message_id!a} has another publication: the first"
+            " stays, read it again"
+        )
+
+
+class CommitUnreadable(MessageStoreError):
+    """What is persisted of a commit is in no format that this server knows."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        self.where = where
+        self.reason = reason
+        super().__init__(
+            f"the commit at {where} cannot be read: {reason}; it is left as it is:"
+            " upgrade Bright, or restore the store"
+        )
+
+
+class NotAMember(MessageStoreError):
+    """Who asks is no member of the conversation; nothing was read."""
+
+    def __init__(self, actor: str) -> None:
+        self.actor = actor
+        super().__init__(f"{actor!a} is no member of this conversation")
+
+
+class HistoryQueryInvalid(MessageStoreError):
+    """A page of history cannot be asked for like this."""
+
+
 class CommitError(BrightError):
-    """The committer did not take the work; it was not and will not be committed."""
+    """What the committer lets its callers see; none of it is an ACK."""
 
 
 class Overloaded(CommitError):
@@ -145,6 +226,62 @@ class CommitterStopped(CommitError):
 
     def __init__(self) -> None:
         super().__init__("the server is stopping: connect again and send it again")
+
+
+class InvalidClientMessageId(CommitError):
+    """The client's id of a message cannot be one (MS-10)."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the client message id cannot be used: {reason}")
+
+
+class SendRefused(CommitError):
+    """Membership, content or quota forbid it; nothing was reserved (MS-10).
+
+    `code` is `not_a_member`, `invalid_content` or `quota_exceeded`.
+    """
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+        super().__init__(f"{code}: {reason}")
+
+
+class CommitConflict(CommitError):
+    """The key belongs to a request that says otherwise; the first stays (MS-12)."""
+
+
+class NothingToResume(CommitError):
+    """Nothing was reserved under this key."""
+
+
+class Recoverable(CommitError):
+    """Not committed yet: the same key can go on, and recovery will (MS-31)."""
+
+    def __init__(self, client_message_id: str, reason: str) -> None:
+        self.client_message_id = client_message_id
+        self.reason = reason
+        super().__init__(
+            f"{client_message_id!a} is not committed yet ({reason}): send it again with"
+            " the same id"
+        )
+
+
+class CommitUnavailable(CommitError):
+    """Store or log cannot take a commit now."""
+
+
+class CommitLogError(BrightError):
+    """A log could not do what its contract says."""
+
+
+class PublicationNotDurable(CommitLogError):
+    """There is no evidence that the log has it; it may have (CL-30)."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the log gave no evidence of the publication: {reason}")
 
 
 class TooManyCommands(BrightError):

@@ -17,7 +17,7 @@ from bright_server.authorization.contract import (
     standing_of,
 )
 from bright_server.authorization.tokens import token_digest
-from bright_server.errors import AuthorityUnavailable, BindingRefused, StoreError
+from bright_server.errors import AuthorityUnavailable, BindingRefused, MessageStoreError
 from bright_server.messages import BindingId, Grant
 
 
@@ -58,7 +58,7 @@ class EmbeddedAuthority:
         try:
             async with asyncio.timeout(self._deadline_seconds):
                 binding = await self._ledger.by_digest(token_digest(token))
-        except (TimeoutError, StoreError) as error:
+        except (TimeoutError, MessageStoreError) as error:
             raise self._unavailable(error) from error
         if binding is None or binding.revoked_at_ms is not None:
             raise BindingRefused
@@ -74,7 +74,7 @@ class EmbeddedAuthority:
         try:
             async with asyncio.timeout(self._deadline_seconds):
                 found = await self._ledger.by_ids({each.binding_id for each in asked})
-        except (TimeoutError, StoreError) as error:
+        except (TimeoutError, MessageStoreError) as error:
             raise self._unavailable(error) from error
         return {
             grant: standing_of(grant, found.get(grant.binding_id)) for grant in asked

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from bright_server.authorization.contract import Authority, Standing
-from bright_server.commit.committer import Committer, Pending
-from bright_server.commit.contract import (
+from bright_server.commit.group_committer import Committer, Pending
+from bright_server.commit.groups import (
     Claim,
     Denied,
     NotStored,

@@ -1,248 +1,274 @@
-"""What a store promises to the committer: one group of work, one durable transaction.
+"""What a message store and a message committer promise. No I/O.
 
-Work is what connections have asked for; an outcome is what became of it. A
-`BatchCommitted` is the one and only ground for an ACK (MS-27): a store returns it only
-after the transaction that holds the messages, their places in their conversation and
-their outbox rows is on disk. Reservation, record, outbox row and commit of an observed
-message are one atomic step here (MS-23).
+The store is the source of truth for commits. The committer is the only boundary that
+turns a successful commit into an ACK. Observed batches take the same steps all at once
+and many together: see `groups` (MS-23).
+
+The order of a commit's steps is reserve, record, publish, commit; each is durable
+before the next begins, and each may be done again.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from bright_server.authorization.contract import Standing
-from bright_server.messages import (
-    Anchor,
-    ConversationKey,
-    DiscoveredConversation,
-    Grant,
-    ObservedFacts,
-    ObservedMessages,
-    ObservedProfile,
-    RenderedCard,
+from bright_server.commit.records import (
+    AuthenticatedSend,
+    CommitIntent,
+    CommitKey,
+    CommittedMessage,
+    FrozenDelivery,
+    HistoryPage,
+    HistoryQuery,
+    LoadedCommit,
+    OutboxPublication,
+    ReserveCandidate,
+    ReserveResult,
 )
+from bright_server.messages import ConversationKey
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedBatch:
-    """Valid messages of one conversation, in the order in which they were sent."""
+class MessageStore(ABC):
+    """The source of truth for commits (MS-01).
 
-    grant: Grant
-    conversation: ConversationKey
-    received_at_ms: int
-    messages: ObservedMessages
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """Conversations of the page's list; their activity times only move forward."""
-
-    grant: Grant
-    channel_account_id: str
-    conversations: Sequence[DiscoveredConversation]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a conversation's history stands (OT-44); `next_time_stamp` is JSON."""
-
-    grant: Grant
-    conversation: ConversationKey
-    next_time_stamp: str
-    history_complete: bool
-    latest_message_at_ms: int | None
-    page: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim that a conversation is complete up to a message (OT-50)."""
-
-    grant: Grant
-    conversation: ConversationKey
-    latest_message_id: str
-    latest_message_at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedProfiles:
-    """Profiles of an account's contacts; the latest of a conversation wins (OT-81)."""
-
-    grant: Grant
-    channel_account_id: str
-    profiles: Sequence[ObservedProfile]
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedCards:
-    """Cards of one conversation; the first content of a card wins (OT-90)."""
-
-    grant: Grant
-    conversation: ConversationKey
-    cards: Sequence[RenderedCard]
-
-
-@dataclass(frozen=True, slots=True)
-class BuyerFacts:
-    """Facts of a conversation's buyer; the latest win."""
-
-    grant: Grant
-    conversation: ConversationKey
-    facts: ObservedFacts
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """Asks for one real write on the way that messages take (MS-15)."""
-
-    value: int
-
-
-LedgerWork: TypeAlias = ObservedProfiles | RenderedCards | BuyerFacts
-Work: TypeAlias = ObservedBatch | Discovery | Progress | Claim | LedgerWork | Probe
-
-
-@dataclass(frozen=True, slots=True)
-class BatchCommitted:
-    """What the store has of each message of a batch, in the batch's order.
-
-    `sequences` counts in the conversation, from 1. It is the message's own place: one
-    that was there already (`repeats`, by index) keeps the place that it has. A message
-    whose scope was taken by other content (`conflicts`, by index) is not stored; its
-    number is that of the first, and the difference is kept.
+    Every method raises `MessageStoreError` alone; no error of a back end shows through
+    (MS-30). `StoreUnavailable` says that the outcome is unknown: read again, go
+    forward. Any number of callers, of any number of processes where the back end allows
+    several.
     """
 
-    sequences: Sequence[int]
-    repeats: frozenset[int] = frozenset()
-    conflicts: frozenset[int] = frozenset()
+    @abstractmethod
+    async def reserve(
+        self,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery,
+        candidate: ReserveCandidate,
+    ) -> ReserveResult:
+        """Give the message its place, durably, with all that the later steps need.
 
-    @property
-    def new(self) -> int:
-        """Return how many messages were not there before."""
-        return len(self.sequences) - len(self.repeats) - len(self.conflicts)
-
-
-@dataclass(frozen=True, slots=True)
-class DiscoveryStored:
-    """The anchor of each discovered conversation, in their order."""
-
-    anchors: Sequence[Anchor | None]
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressStored:
-    """The progress is on disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimProven:
-    """The anchor as it stands now; `moved` says whether this claim moved it."""
-
-    anchor: Anchor
-    moved: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimUnproven:
-    """The claimed message is not in this store."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProfilesStored:
-    """Of each profile's conversation, it or a later one is on disk.
-
-    `taken` says by index which are the newest now; the others can never win any more.
-    """
-
-    taken: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class CardsStored:
-    """Each card's scope is on disk, `size` of them.
-
-    It was there already with this content (`repeats`, by index), or with other content
-    (`conflicts`): then the first stays, and the difference is kept.
-    """
-
-    size: int
-    repeats: frozenset[int] = frozenset()
-    conflicts: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class FactsStored:
-    """These facts or later ones are on disk; `taken` says whether it is these."""
-
-    taken: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeStored:
-    """The probe was written and is on disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Denied:
-    """The grant no longer holds; nothing of this work was stored (OT-60)."""
-
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class NotStored:
-    """Nothing of this work was stored; it may be tried again."""
-
-    reason: str
-
-
-Outcome: TypeAlias = (
-    BatchCommitted
-    | DiscoveryStored
-    | ProgressStored
-    | ClaimProven
-    | ClaimUnproven
-    | ProfilesStored
-    | CardsStored
-    | FactsStored
-    | ProbeStored
-    | Denied
-    | NotStored
-)
-
-
-class ObservationStore(Protocol):
-    """The source of truth for commits, as the committer sees it.
-
-    One caller at a time: the committer is the only writer.
-    """
-
-    @property
-    def store_id(self) -> str:
-        """Name this store; a replaced or restored one has another name."""
-        ...
-
-    async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
-        """Do all of the work in one durable transaction; return outcomes in its order.
-
-        Batches count before claims of the same group, and works of one ledger in their
-        order. Each grant is judged inside the transaction. One scope is one row however
-        often it comes, also twice in one group; a repeat takes no sequence number and
-        no position (MS-20). Work that cannot be stored does not spoil the rest: it
-        alone is `NotStored`.
+        The first call freezes request, delivery and candidate in an intent (MS-11,
+        MS-21) and takes the conversation's next number. Each repeat returns what stands
+        there, in whatever state it is, and takes nothing (MS-20).
 
         Raises:
-            StoreUnavailable: nothing of the group was stored; it may be tried again.
+            IdentityConflict: the key was reserved by a request with another canonical
+                identity; nothing was changed (MS-12).
+            StoreUnavailable: it may or may not have been reserved.
         """
-        ...
 
-    async def read_probe(self) -> int:
-        """Return the probe that was stored last, read apart from the writer.
+    @abstractmethod
+    async def put_record(self, intent: CommitIntent) -> None:
+        """Write `intent.record`, and nothing else, into history (MS-14).
+
+        RESERVED becomes RECORDED. In a later state a no-op, so it may be retried
+        (MS-22).
+
+        Raises:
+            CommitUnknown: there is no such intent.
+            StoreUnavailable: it may or may not have been written.
+        """
+
+    @abstractmethod
+    async def mark_outbox_published(
+        self, intent: CommitIntent, publication: OutboxPublication
+    ) -> None:
+        """Keep the publication of a recorded message: RECORDED becomes OUTBOXED.
+
+        The same value again is a no-op, in OUTBOXED and in COMMITTED (MS-22).
+
+        Raises:
+            WrongCommitState: it is not recorded yet.
+            PublicationConflict: another publication is kept already; it stays.
+            CommitUnknown: there is no such intent.
+            StoreUnavailable: it may or may not have been kept.
+        """
+
+    async def mark_published_and_committed(
+        self, intent: CommitIntent, publication: OutboxPublication
+    ) -> CommittedMessage:
+        """Go from RECORDED with a durable publication to COMMITTED (MS-23).
+
+        A store that can do both in one atomic step overrides this; then a failure
+        leaves no partial write. This default takes two steps (MS-24): where the second
+        fails, OUTBOXED and the publication stay, and the commit goes on from there.
+
+        The same value again returns the same message. Success ends the candidacy for
+        recovery, and history's expiry is registered.
+
+        Raises:
+            WrongCommitState: it is not recorded yet.
+            PublicationConflict: another publication is kept already; it stays.
+            CommitUnknown: there is no such intent.
+            StoreUnavailable: it may or may not have been done.
+        """
+        await self.mark_outbox_published(intent, publication)
+        return await self.mark_committed(intent)
+
+    @abstractmethod
+    async def mark_committed(self, intent: CommitIntent) -> CommittedMessage:
+        """Go from OUTBOXED to COMMITTED; in COMMITTED return the same message.
+
+        Raises:
+            WrongCommitState: record or publication is missing (MS-22).
+            CommitUnknown: there is no such intent.
+            StoreUnavailable: it may or may not have been done.
+        """
+
+    @abstractmethod
+    async def load_commit(
+        self, key: CommitKey, conversation: ConversationKey
+    ) -> LoadedCommit | None:
+        """Return what is persisted of a key in this conversation; None: nothing.
 
         Raises:
             StoreUnavailable: it could not be read.
         """
+
+    @abstractmethod
+    async def conversation_of(self, key: CommitKey) -> ConversationKey | None:
+        """Return where a key was reserved: a caller that has the key alone asks this.
+
+        Raises:
+            StoreUnavailable: it could not be read.
+        """
+
+    @abstractmethod
+    async def load_commit_for_request(
+        self, request: AuthenticatedSend
+    ) -> LoadedCommit | None:
+        """Return what is persisted of the request's key; None: nothing.
+
+        Raises:
+            IdentityConflict: it is of a request with another canonical identity
+                (MS-12).
+            StoreUnavailable: it could not be read.
+        """
+
+    @abstractmethod
+    async def scan_recoverable_commits(
+        self, older_than_ms: int, max_items: int
+    ) -> Sequence[CommitIntent]:
+        """Return intents that are not committed, created before, the oldest first.
+
+        Raises:
+            StoreUnavailable: they could not be read.
+        """
+
+    @abstractmethod
+    async def hold_lease(self, name: str, holder: str, ttl_ms: int) -> bool:
+        """Take or prolong a lease; False: another holder has it now.
+
+        It is over `ttl_ms` after it was taken last, by the store's own clock.
+
+        Raises:
+            StoreUnavailable: it may or may not have been taken.
+        """
+
+    @abstractmethod
+    async def history_page(self, query: HistoryQuery) -> HistoryPage:
+        """Return a page of history, after the actor was seen to be a member (MS-14).
+
+        Raises:
+            NotAMember: the actor is none; nothing was read.
+            HistoryQueryInvalid: a bound of the query cannot be.
+            StoreUnavailable: it could not be read.
+        """
+
+    @abstractmethod
+    async def readiness(self) -> None:
+        """Write and read through the production dependency (MS-15).
+
+        It also refuses a dependency that is set up so that an ACK would not survive a
+        power cut.
+
+        Raises:
+            StoreUnavailable: it does not answer, cannot be written, or is not durable.
+        """
+
+
+class MessageCommitter(Protocol):
+    """Turns requests into ACKs; raises `CommitError` alone (MS-02, MS-31)."""
+
+    async def commit(
+        self,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery,
+        candidate: ReserveCandidate,
+    ) -> CommittedMessage:
+        """Commit a message, or go on with what its key has begun (MS-26).
+
+        Raises:
+            InvalidClientMessageId: the key's id cannot be one (MS-10).
+            SendRefused: the sender is no member, or content or quota forbid it.
+            CommitConflict: the key belongs to another request (MS-12).
+            Recoverable: it is not committed yet; the same key can go on.
+        """
+        ...
+
+    async def resume(self, key: CommitKey) -> CommittedMessage:
+        """Go on with a commit from the state that is persisted.
+
+        Raises:
+            NothingToResume: nothing was reserved under this key.
+            Recoverable: it is not committed yet; the same key can go on.
+        """
+        ...
+
+    async def resume_existing(
+        self, request: AuthenticatedSend
+    ) -> CommittedMessage | None:
+        """Go on with the commit of this very request; None: there is none.
+
+        Raises:
+            CommitConflict: the key belongs to another request (MS-12).
+            Recoverable: it is not committed yet; the same key can go on.
+        """
+        ...
+
+    async def recover_due(self, older_than_ms: int, max_items: int) -> int:
+        """Resume commits that were created before; return how many were finished.
+
+        One that cannot be finished now stays, and does not hold up the others.
+
+        Raises:
+            CommitUnavailable: what is due could not be read.
+        """
+        ...
+
+    async def readiness(self) -> None:
+        """Prove that a commit could be made now (MS-15).
+
+        Raises:
+            CommitUnavailable: store or log cannot take one.
+        """
+        ...
+
+
+class Membership(Protocol):
+    """Who is a member of a conversation (MS-10, MS-14)."""
+
+    async def is_member(self, actor: str, conversation: ConversationKey) -> bool:
+        """Say so, as of now.
+
+        Raises:
+            StoreUnavailable: it cannot be told.
+        """
+        ...
+
+
+class ContentRule(Protocol):
+    """What may be said (MS-10)."""
+
+    def fault_of(self, request: AuthenticatedSend) -> str | None:
+        """Say what is wrong with a request's content, and where; None: nothing."""
+        ...
+
+
+class Quota(Protocol):
+    """How much a sender may send (MS-10)."""
+
+    async def take(self, request: AuthenticatedSend) -> bool:
+        """Take one message's share; False: there is none left for now."""
         ...

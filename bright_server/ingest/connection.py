@@ -18,8 +18,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bright_server.authorization.contract import Authority, Standing
 from bright_server.clock import Clock
-from bright_server.commit.committer import Committer
-from bright_server.commit.contract import Outcome
+from bright_server.commit.group_committer import Committer
+from bright_server.commit.groups import Outcome
 from bright_server.errors import AuthorityUnavailable, BindingRefused, CommitError
 from bright_server.ingest.effects import (
     Announce,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
-from bright_server.commit.contract import Work
+from bright_server.commit.groups import Work
 from bright_server.messages import Anchor, Grant
 from bright_server.wire.commands import CommandResult
 from bright_server.wire.requests import Heartbeat, PageHealth, PageRegister

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 from bright_server.authorization.contract import Authority, Standing
 from bright_server.clock import Clock
 from bright_server.commands.contract import CommandWatch
-from bright_server.commit.committer import Committer
+from bright_server.commit.group_committer import Committer
 from bright_server.errors import AuthorityUnavailable
 from bright_server.ingest.connection import Connection
 from bright_server.ingest.session import ExtensionSession

@@ -10,7 +10,7 @@ from itertools import count
 from types import UnionType
 from typing import TypeAlias
 
-from bright_server.commit.contract import ObservedBatch
+from bright_server.commit.groups import ObservedBatch
 from bright_server.errors import FrameRefused
 from bright_server.ingest.admission import admit
 from bright_server.ingest.effects import Effect, Submit

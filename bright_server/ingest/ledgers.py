@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BuyerFacts,
     CardsStored,
     FactsStored,

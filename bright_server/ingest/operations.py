@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from bright_server.commit.contract import Claim, Discovery, Progress, Work
+from bright_server.commit.groups import Claim, Discovery, Progress, Work
 from bright_server.messages import ConversationKey, DiscoveredConversation, Grant
 from bright_server.wire.requests import (
     ConversationDiscovered,

@@ -6,7 +6,7 @@ another kind of work acknowledges nothing (OT-87).
 
 from __future__ import annotations
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     ClaimProven,
     ClaimUnproven,
     DiscoveryStored,

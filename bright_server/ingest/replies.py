@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count, repeat, starmap
 from typing import TypeAlias
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     DiscoveryStored,
     Outcome,

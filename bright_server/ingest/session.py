@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import Enum
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import Denied, Outcome
+from bright_server.commit.groups import Denied, Outcome
 from bright_server.errors import BrightError, FrameRefused, Overloaded
 from bright_server.ingest.anchors import snapshots
 from bright_server.ingest.effects import (

@@ -7,9 +7,9 @@ contact's current profile comes in here, at read time, by account and conversati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
+from bright_server.commit.reading import MessageReader
 from bright_server.messages import (
     ContactProfile,
     ConversationKey,
@@ -21,22 +21,6 @@ from bright_server.wire.text import parse_json
 BUSINESS_CARD: Final = "business_card"
 MARKER: Final = {"version": 1, "kind": BUSINESS_CARD}
 """What a message says of a business card, all of it."""
-
-
-class MessageReader(Protocol):
-    """Where committed messages are read. A store implements it."""
-
-    async def messages_after(
-        self, conversation: ConversationKey, sequence: int, limit: int
-    ) -> tuple[Sequence[StoredMessage], ContactProfile | None]:
-        """Return at most `limit` messages after a sequence (0: from the first).
-
-        With them comes the profile of the conversation's contact at the same moment.
-
-        Raises:
-            StoreUnavailable: they could not be read.
-        """
-        ...
 
 
 async def message_views(

@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bright_server.authorization.contract import Authority
-from bright_server.commit.committer import Committer
-from bright_server.commit.contract import (
+from bright_server.commit.group_committer import Committer
+from bright_server.commit.groups import (
     ObservationStore,
     Probe,
     ProbeStored,

@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bright_server.commit.committer import GroupReport
-from bright_server.commit.contract import (
+from bright_server.commit.group_committer import GroupReport
+from bright_server.commit.groups import (
     BatchCommitted,
     CardsStored,
     FactsStored,

@@ -17,8 +17,8 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
-from bright_server.commit.committer import CommitWatch, GroupReport, Pending
-from bright_server.commit.contract import NotStored, Outcome, Work
+from bright_server.commit.group_committer import CommitWatch, GroupReport, Pending
+from bright_server.commit.groups import NotStored, Outcome, Work
 from bright_server.errors import CommitterStopped, Overloaded, StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.writer.parcels import READY, Parcels, pack, pack_work, unpack_group

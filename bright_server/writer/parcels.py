@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, cast
 
 import msgspec
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     ObservedBatch,
     Outcome,

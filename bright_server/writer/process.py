@@ -18,8 +18,8 @@ from typing import Any, cast
 
 from bright_server.clock import SystemClock
 from bright_server.collector import ease_garbage_collection
-from bright_server.commit.committer import GroupCommitter, GroupReport
-from bright_server.commit.contract import Outcome
+from bright_server.commit.group_committer import GroupCommitter, GroupReport
+from bright_server.commit.groups import Outcome
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.store import opened
 from bright_server.writer.parcels import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     Claim,
     ObservedBatch,
     Outcome,

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from bright_server.commit.identity import CONTENT_FIELDS
+from bright_server.commit.observed_content import CONTENT_FIELDS
 from bright_server.errors import StoreMissing
 from bright_server.stores.sqlite.connection import translated
 from bright_server.stores.sqlite.queries import SQL

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bright_server.authorization.contract import Standing, standing_of
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     Claim,
     ClaimProven,
     ClaimUnproven,
@@ -26,15 +26,15 @@ from bright_server.commit.contract import (
     Work,
 )
 from bright_server.messages import Anchor, ConversationKey, ObservedMessage
-from bright_server.stores.sqlite.bindings import bindings_by_ids
-from bright_server.stores.sqlite.bulk import insert_rows
-from bright_server.stores.sqlite.ledgers import Indexed, write_ledgers
-from bright_server.stores.sqlite.plan import (
+from bright_server.stores.group_plan import (
     ConversationState,
     GroupPlan,
     Stored,
     plan_group,
 )
+from bright_server.stores.sqlite.bindings import bindings_by_ids
+from bright_server.stores.sqlite.bulk import insert_rows
+from bright_server.stores.sqlite.ledgers import Indexed, write_ledgers
 from bright_server.stores.sqlite.queries import SQL
 from bright_server.wire.text import compact_json
 

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BuyerFacts,
     CardsStored,
     FactsStored,

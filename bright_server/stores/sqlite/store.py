@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from bright_server.clock import Clock
-from bright_server.commit.contract import NotStored, Outcome, Work
+from bright_server.commit.groups import NotStored, Outcome, Work
 from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema

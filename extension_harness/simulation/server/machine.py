@@ -22,7 +22,7 @@ from bright_server.authorization.contract import (
 from bright_server.authorization.embedded import EmbeddedAuthority
 from bright_server.authorization.gate import AuthorizingCommitter
 from bright_server.authorization.tokens import token_digest
-from bright_server.commit.committer import Committer, GroupCommitter, GroupReport
+from bright_server.commit.group_committer import Committer, GroupCommitter, GroupReport
 from bright_server.errors import AuthorityUnavailable, BindingRefused
 from bright_server.ingest.hub import Hub
 from bright_server.messages import BindingId, Grant

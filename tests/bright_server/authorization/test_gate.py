@@ -10,8 +10,8 @@ import pytest
 
 from bright_server.authorization.contract import Standing
 from bright_server.authorization.gate import AuthorizingCommitter
-from bright_server.commit.committer import GroupCommitter, GroupReport
-from bright_server.commit.contract import (
+from bright_server.commit.group_committer import GroupCommitter, GroupReport
+from bright_server.commit.groups import (
     BatchCommitted,
     ClaimProven,
     Denied,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     CardsStored,
     ClaimUnproven,

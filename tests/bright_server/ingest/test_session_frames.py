@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     Claim,
     ClaimProven,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BuyerFacts,
     CardsStored,
     FactsStored,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bright_server.commit.contract import ObservedProfiles
+from bright_server.commit.groups import ObservedProfiles
 from bright_server.messages import (
     ContactProfile,
     ConversationKey,

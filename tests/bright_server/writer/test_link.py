@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bright_server.commit.committer import GroupReport
-from bright_server.commit.contract import BatchCommitted, NotStored, ObservedBatch
+from bright_server.commit.group_committer import GroupReport
+from bright_server.commit.groups import BatchCommitted, NotStored, ObservedBatch
 from bright_server.errors import (
     CommitterStopped,
     Overloaded,

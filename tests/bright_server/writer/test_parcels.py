@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     BuyerFacts,
     CardsStored,

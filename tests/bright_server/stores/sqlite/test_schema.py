@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bright_server.commit.contract import ObservedProfiles, ProfilesStored
+from bright_server.commit.groups import ObservedProfiles, ProfilesStored
 from bright_server.errors import SchemaRefused, StoreUnavailable
 from bright_server.messages import BindingId, Grant, ObservedProfile
 from bright_server.settings import Settings

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     Claim,
     ClaimProven,
     ClaimUnproven,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bright_server.authorization.contract import Standing
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     BuyerFacts,
     CardsStored,

@@ -11,7 +11,7 @@ from hypothesis import settings as trying
 from hypothesis import strategies as st
 
 from bright_server.authorization.embedded import issue_binding
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     ObservedBatch,
 )

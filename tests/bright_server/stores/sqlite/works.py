@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     BatchCommitted,
     Claim,
     ObservedBatch,

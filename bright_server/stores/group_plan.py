@@ -15,8 +15,8 @@ from itertools import accumulate, chain, compress, count, repeat
 from operator import not_
 from typing import NamedTuple, TypeAlias
 
-from bright_server.commit.contract import BatchCommitted, ObservedBatch
-from bright_server.commit.identity import canonical_content, is_same_content
+from bright_server.commit.groups import BatchCommitted, ObservedBatch
+from bright_server.commit.observed_content import canonical_content, is_same_content
 from bright_server.messages import ConversationKey, ObservedMessage, ObservedMessages
 
 Row: TypeAlias = tuple[object, ...]

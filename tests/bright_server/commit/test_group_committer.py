@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bright_server.commit.committer import GroupCommitter, GroupReport
-from bright_server.commit.contract import (
+from bright_server.commit.group_committer import GroupCommitter, GroupReport
+from bright_server.commit.groups import (
     BatchCommitted,
     ClaimProven,
     Discovery,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bright_server.clock import Clock
-from bright_server.commit.contract import (
+from bright_server.commit.groups import (
     Claim,
     Discovery,
     NotStored,

@@ -1,0 +1,1 @@
+"""From a committed message to whoever reads it: the log and its contract."""
