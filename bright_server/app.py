@@ -59,9 +59,10 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
         settings.operator_credential,
         settings.operator_credential_file,
     )
-    make_folder(settings.database)
+    database = settings.database_path
+    make_folder(database)
     counted = metrics.Metrics()
-    with lock.held(settings.database, settings.lock_patience_seconds) as descriptor:
+    with lock.held(database, settings.lock_patience_seconds) as descriptor:
         async with (
             _writable(settings, clock) as store,
             _authority(store, settings, clock, counted) as authority,

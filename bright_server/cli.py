@@ -27,6 +27,7 @@ from bright_server.authorization.embedded import IssuedBinding, issue_binding
 from bright_server.clock import SystemClock
 from bright_server.collector import ease_garbage_collection
 from bright_server.commands.cli import add_command, add_pages
+from bright_server.database_address import DatabaseAddress, database_address
 from bright_server.errors import BrightError, ConfigurationError, StoreMissing
 from bright_server.messages import BindingId
 from bright_server.settings import Settings
@@ -188,7 +189,11 @@ def _missing(name: str, reason: str) -> Run:
 
 def _add_database(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--database", type=_path, help=f"the database's file ({_source('database')})"
+        "--database",
+        type=_address,
+        metavar="ADDRESS",
+        help="where the database is: the path of a file, postgresql://…, redis://…,"
+        f" rediss://… or memory: ({_source('database')})",
     )
 
 
@@ -197,11 +202,11 @@ def _source(name: str) -> str:
     return f"BRIGHT_{name.upper()}; default {Settings.model_fields[name].default}"
 
 
-def _path(text: str) -> Path:
-    # An empty path would be the folder that one is in.
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty: give the path of a file")
-    return Path(text)
+def _address(text: str) -> DatabaseAddress:
+    try:
+        return database_address(text)
+    except ValueError as error:  # argparse's own words for it would quote the text
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -218,12 +223,13 @@ def _settings(parsed: argparse.Namespace) -> Settings:
 
 
 def _database(settings: Settings) -> Path:
-    if settings.database.is_dir():
+    database = settings.database_path
+    if database.is_dir():
         raise ConfigurationError(
-            f"{settings.database} is no database, it is a folder: give the path of a"
+            f"{database} is no database, it is a folder: give the path of a"
             " file with --database (or BRIGHT_DATABASE)"
         )
-    return settings.database
+    return database
 
 
 def _existing_database(parsed: argparse.Namespace) -> Path:

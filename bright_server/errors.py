@@ -121,9 +121,9 @@ class StoreInUse(MessageStoreError):
 
 
 class StoreMissing(MessageStoreError):
-    """There is no database at this path."""
+    """There is no database at this path, or at this address as text."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path | str) -> None:
         self.database = database
         super().__init__(
             f"no database at {database}: check --database (or BRIGHT_DATABASE)"
@@ -131,9 +131,12 @@ class StoreMissing(MessageStoreError):
 
 
 class SchemaRefused(MessageStoreError):
-    """The file is no database of Bright, or one that needs another Bright."""
+    """It is no database of Bright, or one that needs another Bright.
 
-    def __init__(self, database: Path, reason: str) -> None:
+    `database` is a file's path, or an address as text.
+    """
+
+    def __init__(self, database: Path | str, reason: str) -> None:
         self.database = database
         self.reason = reason
         super().__init__(f"{database} was not opened: {reason}")

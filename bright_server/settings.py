@@ -12,8 +12,21 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SecretStr,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from bright_server.database_address import (
+    DatabaseAddress,
+    SqliteFile,
+    database_address,
+)
+from bright_server.errors import ConfigurationError
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -55,14 +68,28 @@ def _is_this_machine(host: str) -> bool:
 
 
 AuthorityUrl = Annotated[str, AfterValidator(service_url)]
+# As text in the environment, and between a server and its writer's process.
+Database = Annotated[
+    DatabaseAddress,
+    NoDecode,
+    BeforeValidator(database_address),
+    PlainSerializer(str),
+]
 
 
 class Settings(BaseSettings):
     """The settings of `bright serve`; the defaults suit one machine."""
 
-    model_config = SettingsConfigDict(env_prefix="BRIGHT_", frozen=True)
+    # An input may be a slip that holds a secret.
+    model_config = SettingsConfigDict(
+        env_prefix="BRIGHT_", frozen=True, hide_input_in_errors=True
+    )
 
-    database: Path = Path("var/bright.db")
+    database: Database = SqliteFile(Path("var/bright.db"))
+    """A file's path, postgresql://…, redis://…, rediss://… or memory:."""
+    database_password: SecretStr | None = Field(default=None, exclude=True)
+    database_password_file: Path | None = None
+    """Holds the password of the database's user; read whenever it is connected to."""
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
     log_level: LogLevel = "info"
@@ -130,6 +157,34 @@ class Settings(BaseSettings):
     max_group_items: Count = 1_024
     max_cached_conversations: Count = 20_000
 
+    # Single commits, and the recovery of those that were left.
+    max_commits_under_way: Count = 1_024
+    """One more is told to come again."""
+    max_commit_attempts: Count = 5
+    """Of one call; after them the commit is left to its sender and to recovery."""
+    commit_retry_seconds: Annotated[float, Field(ge=0)] = 0.05
+    """The pause before the second attempt; each further one doubles it."""
+    max_client_message_id_chars: Count = 128
+    max_sent_text_bytes: Count = 65_536
+    max_sent_message_bytes: Count = 262_144
+    """All that a sender says of one message together."""
+    max_mentions: Count = 100
+    sender_messages_per_second: Seconds = 10
+    sender_burst_messages: Count = 100
+    max_quota_senders: Count = 20_000
+    """Senders whose quota is remembered; of others it is full."""
+    recovery_interval_seconds: Seconds = 5
+    recovery_age_ms: Count = 10_000
+    """How old a commit is before recovery goes on with it in its sender's place."""
+    max_recovery_batch: Count = 200
+    max_recovery_at_once: Count = 8
+    max_stuck_commits: Count = 1_000
+    """Commits that recovery could not finish and therefore takes up last."""
+    recovery_lease_ms: Count = 30_000
+    """After which another process may recover in the place of a dead one."""
+    max_history_items: Count = 500
+    max_history_bytes: Count = 1_048_576
+
     # The writer's process.
     writer_process: bool = True
     """Off, the writer shares this process: less memory, and about half the rate."""
@@ -147,3 +202,17 @@ class Settings(BaseSettings):
     authority_deadline_seconds: Seconds = 2
     readiness_deadline_seconds: Seconds = 2
     drain_deadline_seconds: Seconds = 4
+
+    @property
+    def database_path(self) -> Path:
+        """Return the path of the database's file.
+
+        Raises:
+            ConfigurationError: the database is no file.
+        """
+        if not isinstance(self.database, SqliteFile):
+            raise ConfigurationError(
+                f"{self.database} is no file: this needs the path of one in --database"
+                " (or BRIGHT_DATABASE)"
+            )
+        return self.database.path

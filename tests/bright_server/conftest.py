@@ -47,7 +47,7 @@ async def store(settings: Settings, clock: ManualClock) -> AsyncIterator[SqliteS
 @pytest.fixture
 async def grant(settings: Settings, clock: ManualClock) -> Grant:
     """A valid grant for the account, its binding being in the store."""
-    async with bindings_opened(settings.database, clock) as bindings:
+    async with bindings_opened(settings.database_path, clock) as bindings:
         issued = await issue_binding(bindings, [ACCOUNT], "test", clock.now_ms())
     binding = issued.binding
     return Grant(binding.binding_id, 1, frozenset(binding.accounts))

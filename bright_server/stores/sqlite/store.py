@@ -97,7 +97,7 @@ class SqliteStore:
         Raises:
             StoreUnavailable: it cannot be written.
         """
-        database = self._settings.database
+        database = self._settings.database_path
         try:
             with translated(f"write to {database}"):
                 await self._writer.do(_rewrite_probe)
@@ -188,7 +188,7 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]
         StoreUnavailable: the file cannot be opened.
         SchemaRefused: the file is not for this server.
     """
-    database = settings.database
+    database = settings.database_path
     async with (
         connected(database, settings.busy_timeout_ms) as writer,
         connected(database, settings.busy_timeout_ms) as reader,

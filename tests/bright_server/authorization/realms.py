@@ -77,14 +77,14 @@ class ServiceOperator:
 
 @asynccontextmanager
 async def embedded(settings: Settings) -> AsyncIterator[tuple[Authority, Operator]]:
-    async with bindings_opened(settings.database, SystemClock()) as ledger:
-        yield EmbeddedAuthority(ledger, 2), DatabaseOperator(settings.database)
+    async with bindings_opened(settings.database_path, SystemClock()) as ledger:
+        yield EmbeddedAuthority(ledger, 2), DatabaseOperator(settings.database_path)
 
 
 @asynccontextmanager
 async def remote(settings: Settings) -> AsyncIterator[tuple[Authority, Operator]]:
     async with (
-        service_running(settings.database.parent / "service") as service,
+        service_running(settings.database_path.parent / "service") as service,
         asking_it(service) as authority,
     ):
         yield authority, ServiceOperator(service)

@@ -79,7 +79,7 @@ async def test_the_token_is_nowhere_in_the_store(
 ) -> None:
     issued = await issue_binding(store.bindings, ["a"], "desk", clock.now_ms())
 
-    with closing(sqlite3.connect(settings.database)) as database:
+    with closing(sqlite3.connect(settings.database_path)) as database:
         written = "\n".join(database.iterdump())
     assert issued.binding.binding_id in written
     assert issued.token not in written

@@ -18,6 +18,7 @@ import pytest
 
 from bright_server.commit.group_committer import GroupReport
 from bright_server.commit.groups import BatchCommitted, NotStored, ObservedBatch
+from bright_server.database_address import SqliteFile
 from bright_server.errors import (
     CommitterStopped,
     Overloaded,
@@ -62,7 +63,7 @@ def reports() -> Reports:
 async def link(
     settings: Settings, reports: Reports, grant: Grant
 ) -> AsyncIterator[WriterLink]:
-    with lock.held(settings.database) as descriptor:
+    with lock.held(settings.database_path) as descriptor:
         async with linked(settings, reports, descriptor) as link:
             yield link
 
@@ -127,14 +128,14 @@ async def test_what_has_its_outcome_is_on_disk(
     outcome = await link.submit(batch(grant, 1, 2, 1), 100)
     assert isinstance(outcome, BatchCommitted)
     assert (outcome.new, outcome.repeats) == (2, frozenset({2}))
-    assert stored_ids(settings.database) == ["1", "2"]
+    assert stored_ids(settings.database_path) == ["1", "2"]
     assert [report.messages for report in reports.groups] == [3]
 
 
 async def test_work_that_waits_together_is_one_group(
     link: WriterLink, grant: Grant, settings: Settings, reports: Reports
 ) -> None:
-    with write_locked(settings.database):
+    with write_locked(settings.database_path):
         first = link.submit(batch(grant, 1), 10)
         rest = [link.submit(batch(grant, number), 10) for number in range(2, 12)]
     await asyncio.gather(first, *rest)
@@ -146,20 +147,20 @@ async def test_a_killed_process_is_followed_by_another_that_does_what_waited(
     link: WriterLink, grant: Grant, settings: Settings
 ) -> None:
     await link.submit(batch(grant, 1), 10)
-    with write_locked(settings.database):
+    with write_locked(settings.database_path):
         waiting = [link.submit(batch(grant, number), 10) for number in (2, 3, 1)]
         await killed(link)
         assert not any(each.done() for each in waiting)
     outcomes = await asyncio.gather(*waiting)
     assert all(isinstance(each, BatchCommitted) for each in outcomes)
-    assert stored_ids(settings.database) == ["1", "2", "3"]
+    assert stored_ids(settings.database_path) == ["1", "2", "3"]
     assert link.pending_bytes == 0
 
 
 async def test_work_that_no_process_survives_is_given_back(
     link: WriterLink, grant: Grant, settings: Settings
 ) -> None:
-    with write_locked(settings.database):
+    with write_locked(settings.database_path):
         outcome = link.submit(batch(grant, 1), 10)
         for _ in range(settings.max_writer_deaths):
             await killed(link)
@@ -201,7 +202,7 @@ async def test_a_process_whose_server_died_before_its_first_word_ends() -> None:
 async def test_more_than_may_wait_is_refused(
     link: WriterLink, grant: Grant, settings: Settings
 ) -> None:
-    with write_locked(settings.database):
+    with write_locked(settings.database_path):
         waiting = link.submit(batch(grant, 1), settings.max_pending_bytes)
         with pytest.raises(Overloaded):
             link.submit(batch(grant, 2), 1)
@@ -221,7 +222,7 @@ async def test_after_draining_everything_is_answered_and_no_more_is_taken(
 async def test_the_process_ends_with_the_link(
     settings: Settings, reports: Reports, grant: Grant
 ) -> None:
-    with lock.held(settings.database) as descriptor:
+    with lock.held(settings.database_path) as descriptor:
         async with linked(settings, reports, descriptor) as link:
             process = writer()
             await link.submit(batch(grant, 1), 10)
@@ -232,7 +233,7 @@ async def test_the_process_ends_with_the_link(
 async def test_a_link_that_ends_as_its_process_falls_silent_reaps_it(
     settings: Settings, reports: Reports, grant: Grant, steps: int
 ) -> None:
-    with lock.held(settings.database) as descriptor:
+    with lock.held(settings.database_path) as descriptor:
         async with linked(settings, reports, descriptor) as link:
             process = writer()
             _hang_up(link)
@@ -253,13 +254,13 @@ def _hang_up(link: WriterLink) -> None:
 async def test_the_database_is_held_as_long_as_the_process_lives(
     settings: Settings, reports: Reports, grant: Grant
 ) -> None:
-    with lock.held(settings.database) as descriptor:
+    with lock.held(settings.database_path) as descriptor:
         running = linked(settings, reports, descriptor)
         await running.__aenter__()
-    with pytest.raises(StoreInUse), lock.held(settings.database):
+    with pytest.raises(StoreInUse), lock.held(settings.database_path):
         pass
     await running.__aexit__(None, None, None)
-    with lock.held(settings.database):
+    with lock.held(settings.database_path):
         pass
 
 
@@ -268,10 +269,10 @@ async def test_a_process_that_does_not_come_up_is_an_error_in_words(
 ) -> None:
     (tmp_path / "no").write_text("not a database, and long enough to be looked at")
     broken = settings.model_copy(
-        update={"database": tmp_path / "no", "writer_start_seconds": 2.0}
+        update={"database": SqliteFile(tmp_path / "no"), "writer_start_seconds": 2.0}
     )
     with (
-        lock.held(settings.database) as descriptor,
+        lock.held(settings.database_path) as descriptor,
         pytest.raises(StoreUnavailable, match="writer process"),
     ):
         async with linked(broken, reports, descriptor):

@@ -118,7 +118,7 @@ async def check(settings: Settings, groups: list[list[Given]]) -> None:
                 outcomes = await store.commit_group([work(grant, w) for w in group])
                 assert outcomes == [model.expect(w) for w in group]
     found: dict[str, list[dict[str, object]]] = {}
-    for each in dump(settings.database):
+    for each in dump(settings.database_path):
         found.setdefault(str(each["type"]), []).append(each)
     for kind, field, known in (
         ("contactProfile", "profile", model.profiles),

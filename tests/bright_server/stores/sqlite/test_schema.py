@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bright_server.commit.groups import ObservedProfiles, ProfilesStored
+from bright_server.database_address import SqliteFile
 from bright_server.errors import SchemaRefused, StoreUnavailable
 from bright_server.messages import BindingId, Grant, ObservedProfile
 from bright_server.settings import Settings
@@ -45,7 +46,7 @@ def test_no_step_hides_a_semicolon_inside_a_statement() -> None:
 async def test_a_store_keeps_its_name_and_another_has_another(
     settings: Settings, tmp_path: Path
 ) -> None:
-    other = settings.model_copy(update={"database": tmp_path / "other.db"})
+    other = settings.model_copy(update={"database": SqliteFile(tmp_path / "other.db")})
 
     first, again, second = [
         await open_once(each) for each in (settings, settings, other)
@@ -63,7 +64,7 @@ async def test_many_may_open_a_new_file_at_once(settings: Settings) -> None:
 
 async def test_a_newer_schema_is_refused_in_words(settings: Settings) -> None:
     await open_once(settings)
-    with closing(sqlite3.connect(settings.database)) as database, database:
+    with closing(sqlite3.connect(settings.database_path)) as database, database:
         database.execute(
             "UPDATE store SET schema_version = 9, oldest_compatible_version = 8"
         )
@@ -76,25 +77,25 @@ async def test_a_newer_schema_that_says_it_is_compatible_is_opened(
     settings: Settings,
 ) -> None:
     await open_once(settings)
-    with closing(sqlite3.connect(settings.database)) as database, database:
+    with closing(sqlite3.connect(settings.database_path)) as database, database:
         database.execute("UPDATE store SET schema_version = 9")
 
     await open_once(settings)
 
-    with closing(sqlite3.connect(settings.database)) as database:
+    with closing(sqlite3.connect(settings.database_path)) as database:
         assert database.execute("SELECT schema_version FROM store").fetchone() == (9,)
 
 
 async def test_another_programs_database_is_refused_and_left_alone(
     settings: Settings,
 ) -> None:
-    with closing(sqlite3.connect(settings.database)) as database, database:
+    with closing(sqlite3.connect(settings.database_path)) as database, database:
         database.execute("CREATE TABLE theirs (x)")
 
     with pytest.raises(SchemaRefused, match="another program"):
         await open_once(settings)
 
-    with closing(sqlite3.connect(settings.database)) as database:
+    with closing(sqlite3.connect(settings.database_path)) as database:
         names = database.execute("SELECT name FROM sqlite_schema").fetchall()
     assert names == [("theirs",)]
 
@@ -114,11 +115,11 @@ async def test_a_database_of_version_1_is_stepped_forward_and_keeps_every_row(
     settings: Settings, clock: ManualClock
 ) -> None:
     """OT-80, OT-90: the ledgers are added; nothing is rewritten."""
-    write_version_1(settings.database)
-    before = everything(settings.database)
+    write_version_1(settings.database_path)
+    before = everything(settings.database_path)
 
     name = await open_once(settings)
-    after = everything(settings.database)
+    after = everything(settings.database_path)
     again = await open_once(settings)
 
     assert name == again == "the store's name"
@@ -130,15 +131,15 @@ async def test_a_database_of_version_1_is_stepped_forward_and_keeps_every_row(
     assert {table: after[table] for table in kept} == {
         table: before[table] for table in kept
     }
-    assert everything(settings.database) == after
+    assert everything(settings.database_path) == after
 
 
 async def test_a_stepped_database_is_as_a_new_one_and_is_written_on(
     settings: Settings, tmp_path: Path, clock: ManualClock
 ) -> None:
     """OT-01, OT-80: what version 1 stored is known again, and gets its profile."""
-    write_version_1(settings.database)
-    new = settings.model_copy(update={"database": tmp_path / "new.db"})
+    write_version_1(settings.database_path)
+    new = settings.model_copy(update={"database": SqliteFile(tmp_path / "new.db")})
     grant = Grant(BindingId("bnd_1"), 1, frozenset({ACCOUNT}))
     await open_once(new)
     async with opened(settings, clock) as store:
@@ -156,7 +157,7 @@ async def test_a_stepped_database_is_as_a_new_one_and_is_written_on(
     assert stored == ProfilesStored(frozenset({0}))
     assert [each.sequence for each in page] == [1, 2]
     assert profile is not None
-    assert definitions(settings.database) == definitions(new.database)
+    assert definitions(settings.database_path) == definitions(new.database_path)
 
 
 def definitions(path: Path) -> list[tuple[str, str, str | None]]:
@@ -167,27 +168,27 @@ def definitions(path: Path) -> list[tuple[str, str, str | None]]:
 
 
 async def test_many_may_step_an_old_file_forward_at_once(settings: Settings) -> None:
-    write_version_1(settings.database)
+    write_version_1(settings.database_path)
 
     names = await asyncio.gather(*(open_once(settings) for _ in range(8)))
 
     assert set(names) == {"the store's name"}
-    assert everything(settings.database)["store"][0][2] == schema.SCHEMA_VERSION
+    assert everything(settings.database_path)["store"][0][2] == schema.SCHEMA_VERSION
 
 
 async def test_a_step_that_fails_leaves_the_old_version_whole(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next start, with the fault mended, finds version 1 and steps it forward."""
-    write_version_1(settings.database)
-    before = everything(settings.database)
+    write_version_1(settings.database_path)
+    before = everything(settings.database_path)
     steps = schema.steps()
     broken = replace(steps[-1], statements=f"{steps[-1].statements}; CREATE nonsense;")
     monkeypatch.setattr(schema, "steps", lambda: [*steps[:-1], broken])
 
     with pytest.raises(StoreUnavailable, match="prepare"):
         await open_once(settings)
-    assert everything(settings.database) == before
+    assert everything(settings.database_path) == before
 
     monkeypatch.undo()
     assert await open_once(settings) == "the store's name"
@@ -197,13 +198,13 @@ def test_an_old_database_is_dumped_as_it_is_and_not_stepped(
     settings: Settings,
 ) -> None:
     """A dump changes nothing, and a database of version 1 has fewer kinds."""
-    write_version_1(settings.database)
-    before = everything(settings.database)
+    write_version_1(settings.database_path)
+    before = everything(settings.database_path)
 
-    kinds = [each["type"] for each in dump(settings.database)]
+    kinds = [each["type"] for each in dump(settings.database_path)]
 
     assert kinds == ["store", "conversation", "message", "conflict", "anchor", "outbox"]
-    assert everything(settings.database) == before
+    assert everything(settings.database_path) == before
 
 
 async def test_a_server_of_version_1_may_still_open_what_this_one_wrote(
@@ -216,14 +217,16 @@ async def test_a_server_of_version_1_may_still_open_what_this_one_wrote(
 
     await open_once(settings)
 
-    assert everything(settings.database)["store"][0][2:4] == (2, 1)
+    assert everything(settings.database_path)["store"][0][2:4] == (2, 1)
 
 
 async def test_bug_48_a_failed_opening_leaves_no_thread_behind(
     settings: Settings, tmp_path: Path
 ) -> None:
-    settings.database.write_bytes(b"this is no database at all, by any reading" * 99)
-    folder = settings.model_copy(update={"database": tmp_path})
+    settings.database_path.write_bytes(
+        b"this is no database at all, by any reading" * 99
+    )
+    folder = settings.model_copy(update={"database": SqliteFile(tmp_path)})
 
     with pytest.raises(SchemaRefused, match="not a SQLite database"):
         await open_once(settings)

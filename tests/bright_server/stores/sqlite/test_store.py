@@ -188,7 +188,7 @@ async def test_ot_60_work_of_a_lost_binding_is_denied_and_the_others_are_done(
             claim(unknown, 2),
         ]
     )
-    async with bindings_opened(settings.database, clock) as bindings:
+    async with bindings_opened(settings.database_path, clock) as bindings:
         await bindings.revoke(grant.binding_id, clock.now_ms())
     (revoked,) = await store.commit_group([batch(grant, observed(4))])
 
@@ -241,7 +241,9 @@ async def test_a_store_that_cannot_be_written_says_so_and_a_locked_one_is_let_be
     await store.prove_writable()
     assert await store.read_probe() == 0
 
-    with closing(sqlite3.connect(settings.database, isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(settings.database_path, isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         await store.prove_writable()
         # Nothing is left open: the writer goes on afterwards.
@@ -254,7 +256,7 @@ async def test_a_store_that_cannot_be_written_says_so_and_a_locked_one_is_let_be
             StoreUnavailable, match="give another --database"
         ) as refused:
             await store.prove_writable()
-        assert str(settings.database) in str(refused.value)
+        assert str(settings.database_path) in str(refused.value)
         other.execute("BEGIN IMMEDIATE")
         other.execute("ROLLBACK")
 
@@ -264,7 +266,7 @@ async def test_bug_49_a_log_that_a_reader_has_pinned_is_cut_back_when_it_ends(
 ) -> None:
     limit, rows = 2**20, 50
     monkeypatch.setattr(connection, "_WAL_BYTES", limit)
-    log = settings.database.with_name(settings.database.name + "-wal")
+    log = settings.database_path.with_name(settings.database_path.name + "-wal")
     async with opened(settings, ManualClock()) as store:
 
         async def write(turn: int) -> None:
@@ -272,7 +274,7 @@ async def test_bug_49_a_log_that_a_reader_has_pinned_is_cut_back_when_it_ends(
             each = [observed(first + row, text="x" * 2_000) for row in range(rows)]
             await store.commit_group([batch(grant, *each)])
 
-        with closing(sqlite3.connect(settings.database)) as reader:
+        with closing(sqlite3.connect(settings.database_path)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM message").fetchone()
             for turn in range(80):

@@ -132,7 +132,7 @@ async def test_ms_15_a_probe_is_written_and_read_and_does_not_grow_the_file(
         assert await store.commit_group([Probe(value)]) == [ProbeStored()]
         assert await store.read_probe() == value
 
-    with closing(sqlite3.connect(settings.database)) as database:
+    with closing(sqlite3.connect(settings.database_path)) as database:
         assert database.execute("SELECT count(*) FROM readiness").fetchone() == (1,)
 
 
@@ -154,7 +154,9 @@ async def test_everything_is_there_after_reopening(
 async def test_bug_20_another_writer_is_waited_for(
     store: SqliteStore, settings: Settings, grant: Grant
 ) -> None:
-    with closing(sqlite3.connect(settings.database, isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(settings.database_path, isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         waiting = asyncio.ensure_future(store.commit_group([batch(grant, observed(1))]))
         done, _ = await asyncio.wait({waiting}, timeout=0.3)
@@ -169,7 +171,9 @@ async def test_bug_20_another_writer_is_waited_for(
 async def test_waiting_for_another_writer_has_its_bound(
     store: SqliteStore, settings: Settings, grant: Grant, clock: ManualClock
 ) -> None:
-    with closing(sqlite3.connect(settings.database, isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(settings.database_path, isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         waiting = asyncio.ensure_future(store.commit_group([batch(grant, observed(1))]))
         await asyncio.wait({waiting}, timeout=0.1)

@@ -287,7 +287,7 @@ async def test_ot_60_nothing_of_a_lost_binding_goes_into_any_ledger(
     group = await store.commit_group(
         [profiles(changed, seen(1)), cards(unknown, card("1")), facts(unknown, 1, 1)]
     )
-    async with bindings_opened(settings.database, clock) as bindings:
+    async with bindings_opened(settings.database_path, clock) as bindings:
         await bindings.revoke(grant.binding_id, clock.now_ms())
     (revoked,) = await store.commit_group([profiles(grant, seen(1))])
 

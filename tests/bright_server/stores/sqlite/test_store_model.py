@@ -81,7 +81,7 @@ async def check(settings: Settings, given_groups: list[list[Batch]]) -> None:
                     assert outcome.new == kinds.count("new")
                     assert len(outcome.repeats) == kinds.count("repeat")
                     assert len(outcome.conflicts) == kinds.count("conflict")
-    records = list(dump(settings.database))
+    records = list(dump(settings.database_path))
     messages = [each for each in records if each["type"] == "message"]
     assert [each["position"] for each in messages] == [*range(1, len(model.first) + 1)]
     assert {

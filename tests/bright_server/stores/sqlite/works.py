@@ -77,4 +77,4 @@ def sequences(outcome: Outcome) -> list[tuple[int, bool]]:
 
 
 def records(settings: Settings, kind: str) -> list[dict[str, Any]]:
-    return [each for each in dump(settings.database) if each["type"] == kind]
+    return [each for each in dump(settings.database_path) if each["type"] == kind]
