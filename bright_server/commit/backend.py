@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from bright_server.authorization.contract import BindingLedger
-from bright_server.commit.contract import MessageStore
+from bright_server.clock import Clock
+from bright_server.commit.contract import Membership, MessageStore
 from bright_server.commit.groups import ObservationStore
 from bright_server.commit.reading import MessageReader
 from bright_server.fanout.contract import OutboxPublisher
+from bright_server.settings import Settings
 
 
 class Backend(Protocol):
-    """One open database; made and closed by its package's `opened(settings, clock)`."""
+    """One open database; made and closed by a `BackendOpener`."""
 
     @property
     def observations(self) -> ObservationStore:
@@ -44,5 +47,22 @@ class Backend(Protocol):
 
         Raises:
             StoreUnavailable: it cannot be written, or not durably; and what to do.
+        """
+        ...
+
+
+class BackendOpener(Protocol):
+    """What each back end's `opened` is."""
+
+    def __call__(
+        self, settings: Settings, clock: Clock, membership: Membership = ...
+    ) -> AbstractAsyncContextManager[Backend]:
+        """Open the database of these settings, made anew where there is none.
+
+        `membership` is asked before each page of history; without one nobody is a
+        member (`NOBODY`).
+
+        Raises:
+            MessageStoreError: it cannot be opened, and what to do.
         """
         ...

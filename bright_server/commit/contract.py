@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from bright_server.commit.records import (
     AuthenticatedSend,
@@ -152,6 +152,8 @@ class MessageStore(ABC):
     ) -> Sequence[CommitIntent]:
         """Return intents that are not committed, created before, the oldest first.
 
+        One that cannot be read is left out, and said in the log: it hides no other.
+
         Raises:
             StoreUnavailable: they could not be read.
         """
@@ -256,6 +258,17 @@ class Membership(Protocol):
             StoreUnavailable: it cannot be told.
         """
         ...
+
+
+class Nobody:
+    """The membership of no one: what a store asks that was given none (MS-14)."""
+
+    async def is_member(self, actor: str, conversation: ConversationKey) -> bool:
+        """Say no."""
+        return False
+
+
+NOBODY: Final = Nobody()
 
 
 class ContentRule(Protocol):

@@ -102,7 +102,19 @@ def envelope_of(intent: CommitIntent) -> CommittedEnvelope:
             "delivery": asdict(intent.delivery),
         }
     )
-    return CommittedEnvelope(intent.coordinates.message_id, body.encode())
+    return CommittedEnvelope(envelope_key(intent.key, intent.record), body.encode())
+
+
+def envelope_key(key: CommitKey, record: MessageRecord) -> str:
+    """Return the log's key of a message, the same in every retry (CL-10).
+
+    Of a message that is sent it is its id, which the server made. A page's ids are
+    unique in their conversation only, so an observation is called by its scope (OT-01).
+    """
+    if key.origin == "sent":
+        return record.message_id
+    scope = (key.tenant, key.sender, key.client_message_id)
+    return canonical_json(scope)
 
 
 def encode_record(record: MessageRecord) -> bytes:

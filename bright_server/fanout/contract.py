@@ -22,8 +22,8 @@ class LogPosition:
 class CommittedEnvelope:
     """What is published of a message: bytes that its intent has frozen (CL-10).
 
-    `key` is the message's id, the log's key and the stable identity: a retry may append
-    it twice.
+    `key` is the log's key and the stable identity, see `envelope_key`: a retry may
+    append it twice.
     """
 
     key: str

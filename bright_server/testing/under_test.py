@@ -1,0 +1,78 @@
+"""What a back end gives to the contract suites, so that they can open and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from bright_server.clock import Clock
+from bright_server.commit.backend import Backend
+from bright_server.commit.contract import Membership
+from bright_server.commit.records import CommitKey
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a back end claims; the suites hold it to all of it and to nothing more.
+
+    Attributes:
+        atomic_step: `mark_published_and_committed` is one atomic step (MS-23).
+        durable: what was acknowledged outlives the process.
+        several_openings: it may be open more than once at a time, as it is when
+            several server processes share it.
+    """
+
+    atomic_step: bool = True
+    durable: bool = True
+    several_openings: bool = True
+
+
+class StoreUnderTest(Protocol):
+    """One store of its own for one test, which may be opened again and again."""
+
+    @property
+    def can(self) -> Capabilities:
+        """Return what the back end claims."""
+        ...
+
+    @property
+    def spec(self) -> str | None:
+        """Return how another process makes this very object; see `from_spec`.
+
+        `package.module:function argument`: it calls the function with the argument,
+        which is one text. None: no other process can open the store.
+        """
+        ...
+
+    def opened(
+        self, clock: Clock, membership: Membership, **changes: object
+    ) -> AbstractAsyncContextManager[Backend]:
+        """Open the store; opened again after it was closed, that is a restart.
+
+        `changes` are settings by their names.
+        """
+        ...
+
+    async def published(self, backend: Backend) -> Sequence[str]:
+        """Return the key of every envelope in the log, in the order of each partition.
+
+        An observed message of a group counts as what `envelope_of` would have called
+        it. A key that was published twice is there twice.
+        """
+        ...
+
+    async def replace_identity(
+        self, backend: Backend, key: CommitKey, identity: bytes
+    ) -> None:
+        """Overwrite the persisted identity of a commit, as an older server wrote it."""
+        ...
+
+
+def from_spec(spec: str) -> StoreUnderTest:
+    """Return the store of a spec, in this process."""
+    name, _, argument = spec.partition(" ")
+    module, _, function = name.partition(":")
+    return cast("StoreUnderTest", getattr(import_module(module), function)(argument))
