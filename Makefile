@@ -20,7 +20,7 @@ DEBIAN := $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) a
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready $(NODE) $(VENV)/.browser ## make .venv with everything that the other verbs use
+setup: $(VENV)/.ready $(NODE) $(VENV)/.browser $(VENV)/.fuse ## make .venv with everything that the other verbs use
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Bright needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
@@ -39,6 +39,11 @@ $(NODE): $(VENV)/.ready extension_harness/package.json extension_harness/package
 
 $(VENV)/.browser: $(VENV)/.ready
 	$(BIN)/python -m extension_harness.launch.chromium --install
+	@touch $@
+
+# What a file system of our own takes: the tests cut the power of one.
+$(VENV)/.fuse: $(VENV)/.ready
+	@$(BIN)/python -c 'import mfusepy' 2>/dev/null || { $(DEBIAN) fuse3; }
 	@touch $@
 
 demo: setup ## server, simulated page and extension together: watch a sync (ARGS="--headless --exit-when-synced --json")
