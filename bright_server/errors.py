@@ -10,6 +10,8 @@ BrightError
 │   ├── StoreInUse              another server holds this database
 │   ├── StoreMissing            there is no database at this path
 │   ├── SchemaRefused           this is not a database that this server may open
+│   ├── CopyRefused             a copy of a store cannot be begun, or not gone on with
+│   ├── CopyDiffers             what was copied is not what was read
 │   ├── IdentityConflict        the key belongs to a request that says otherwise (MS-12)
 │   ├── CommitUnknown           nothing was reserved under this key
 │   ├── WrongCommitState        a step was asked for before the one that it needs
@@ -140,6 +142,27 @@ class SchemaRefused(MessageStoreError):
         self.database = database
         self.reason = reason
         super().__init__(f"{database} was not opened: {reason}")
+
+
+class CopyRefused(MessageStoreError):
+    """A copy of a store cannot be begun, or not gone on with; nothing was changed."""
+
+    def __init__(self, into: str, reason: str) -> None:
+        self.into = into
+        self.reason = reason
+        super().__init__(f"nothing is copied into {into}: {reason}")
+
+
+class CopyDiffers(MessageStoreError):
+    """What was copied is not what was read; the copy is not finished."""
+
+    def __init__(self, into: str, kinds: str) -> None:
+        self.into = into
+        self.kinds = kinds
+        super().__init__(
+            f"the copy in {into} differs in its {kinds}: was the source written"
+            " meanwhile? Remove the copy, and copy again while nobody writes"
+        )
 
 
 class IdentityConflict(MessageStoreError):
