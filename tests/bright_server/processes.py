@@ -58,7 +58,7 @@ async def bright_status(
     return process.returncode, out.decode(), err.decode()
 
 
-async def create_binding(database: Path, *accounts: str) -> dict[str, Any]:
+async def create_binding(database: Path | str, *accounts: str) -> dict[str, Any]:
     options = [f"--account={account}" for account in accounts or (ACCOUNT,)]
     made: dict[str, Any] = json.loads(
         await bright("binding", "create", "--json", f"--database={database}", *options)
@@ -121,7 +121,9 @@ class Extension:
 class Server:
     """A running `bright serve`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, database: Path) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, database: Path | str
+    ) -> None:
         self.process = process
         self.database = database
         self.port = 0
@@ -172,13 +174,20 @@ class Server:
 
 @asynccontextmanager
 async def serving(
-    database: Path, *, port: int = 0, **settings: object
+    database: Path | str,
+    *,
+    port: int = 0,
+    command: Sequence[str] = BRIGHT,
+    **settings: object,
 ) -> AsyncIterator[Server]:
-    """Bright on this file, listening and patient; killed at the end if it runs on."""
+    """Bright on this database, listening and patient; killed at the end if it runs on.
+
+    `command` is what is started in place of Bright's own.
+    """
     given = PATIENCE | settings
     env = {f"BRIGHT_{name.upper()}": str(value) for name, value in given.items()}
     process = await asyncio.create_subprocess_exec(
-        *BRIGHT,
+        *command,
         "serve",
         "--json",
         f"--database={database}",
