@@ -16,6 +16,9 @@ class MessageReader(Protocol):
     ) -> tuple[Sequence[StoredMessage], ContactProfile | None]:
         """Return at most `limit` messages after a sequence (0: from the first).
 
+        They end before a place that is reserved and not committed yet: whoever reads on
+        from the last sequence misses nothing.
+
         With them comes the profile of the conversation's contact at the same moment.
 
         Raises:

@@ -1,0 +1,1 @@
+"""Commit logs: where committed envelopes are published, one module a back end."""
