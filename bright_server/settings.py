@@ -185,33 +185,17 @@ class Settings(BaseSettings):
     max_history_items: Count = 500
     max_history_bytes: Count = 1_048_576
 
-    # Single commits, and the recovery of those that were left.
-    max_commits_under_way: Count = 1_024
-    """One more is told to come again."""
-    max_commit_attempts: Count = 5
-    """Of one call; after them the commit is left to its sender and to recovery."""
-    commit_retry_seconds: Annotated[float, Field(ge=0)] = 0.05
-    """The pause before the second attempt; each further one doubles it."""
-    max_client_message_id_chars: Count = 128
-    max_sent_text_bytes: Count = 65_536
-    max_sent_message_bytes: Count = 262_144
-    """All that a sender says of one message together."""
-    max_mentions: Count = 100
-    sender_messages_per_second: Seconds = 10
-    sender_burst_messages: Count = 100
-    max_quota_senders: Count = 20_000
-    """Senders whose quota is remembered; of others it is full."""
-    recovery_interval_seconds: Seconds = 5
-    recovery_age_ms: Count = 10_000
-    """How old a commit is before recovery goes on with it in its sender's place."""
-    max_recovery_batch: Count = 200
-    max_recovery_at_once: Count = 8
-    max_stuck_commits: Count = 1_000
-    """Commits that recovery could not finish and therefore takes up last."""
-    recovery_lease_ms: Count = 30_000
-    """After which another process may recover in the place of a dead one."""
-    max_history_items: Count = 500
-    max_history_bytes: Count = 1_048_576
+    # Redis or Valkey as the database (docs/backends.md).
+    redis_connections: Count = 16
+    """Of one process at once; further work waits for one."""
+    redis_timeout_seconds: Seconds = 5
+    """For a connection, and for each answer; after it the outcome is unknown."""
+    redis_shards: Annotated[int, Field(ge=1, le=4_096)] = 64
+    """Into how many slots a new database is spread; one that is there keeps its own."""
+    redis_replicas: Annotated[int, Field(ge=0)] = 0
+    """How many replicas have a write on disk before it is acknowledged."""
+    redis_wait_ms: Count = 2_000
+    """How long they are waited for; without them in time the outcome is unknown."""
 
     # The writer's process.
     writer_process: bool = True
