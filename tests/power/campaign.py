@@ -19,7 +19,7 @@ import psutil
 from websockets.exceptions import ConnectionClosed
 
 from tests.bright_server.frames import Frame, batch, message
-from tests.bright_server.processes import Server
+from tests.bright_server.processes import Server, create_binding
 from tests.power.machine import PowerSwitch
 
 CUTS: Final = int(os.environ.get("BRIGHT_CUTS", "3"))
@@ -44,13 +44,25 @@ class Rig(Protocol):
         """End the engine by SIGKILL, with all its processes."""
         ...
 
-    def serving(self) -> AbstractAsyncContextManager[Server]:
+    @property
+    def address(self) -> str:
+        """Return the database's address, as `--database` takes it."""
+        ...
+
+    def serving(self, **settings: object) -> AbstractAsyncContextManager[Server]:
         """Hold a running `bright serve` on the database."""
         ...
 
     async def stored(self, conversations: Sequence[str]) -> Stored:
         """Return what the database has, read by Bright's own store."""
         ...
+
+
+async def bound(rig: Rig) -> str:
+    """Have the database made, and a binding in it by an operator's command."""
+    await rig.start()
+    async with rig.serving():
+        return str((await create_binding(rig.address))["token"])
 
 
 @dataclass(slots=True)

@@ -4,59 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from bright_server.clock import SystemClock
 from bright_server.errors import StoreUnavailable
-from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.store import opened
-from tests.bright_server.frames import ACCOUNT
-from tests.bright_server.processes import BRIGHT, Server, create_binding, serving
-from tests.power.campaign import CUTS, Campaign, Stored
+from tests.power.campaign import CUTS, Campaign, bound
 from tests.power.machine import PowerSwitch
-
-
-class SqliteRig:
-    """Bright on a file, in a folder that it makes itself."""
-
-    def __init__(self, disk: Path, command: Sequence[str] = BRIGHT) -> None:
-        self.database = disk / "var" / "bright.db"
-        self._command = command
-
-    async def start(self) -> None:
-        """There is no engine."""
-
-    def kill(self) -> None:
-        """There is no engine."""
-
-    def serving(self) -> AbstractAsyncContextManager[Server]:
-        return serving(
-            self.database, command=self._command, writer_process=self._command is BRIGHT
-        )
-
-    async def stored(self, conversations: Sequence[str]) -> Stored:
-        settings = Settings(database=self.database)
-        found = {}
-        async with opened(settings, SystemClock()) as store:
-            for each in conversations:
-                messages, _ = await store.messages.messages_after(
-                    ConversationKey(ACCOUNT, each), 0, 1_000_000
-                )
-                found[each] = [
-                    (stored.sequence, stored.message.message_id) for stored in messages
-                ]
-        return found
-
-
-async def bound(rig: SqliteRig) -> str:
-    """Have the database made, and a binding in it by an operator's command."""
-    async with rig.serving():
-        return str((await create_binding(rig.database))["token"])
+from tests.power.sqlite_rig import SqliteRig
 
 
 @pytest.mark.timeout(60 + 10 * CUTS)

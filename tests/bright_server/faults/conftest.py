@@ -1,0 +1,17 @@
+"""A disk that fails on command."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.power.machine import PowerSwitch, switched_on
+
+
+@pytest.fixture
+async def disk(tmp_path: Path) -> AsyncIterator[PowerSwitch]:
+    """A mounted disk, and what makes it fail."""
+    async with switched_on(tmp_path) as switch:
+        yield switch
