@@ -1,4 +1,4 @@
-"""The composition root: puts the parts together; the only file to name back ends."""
+"""The composition root: puts the parts together. `backends` chooses the store."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 
+from bright_server import backends
 from bright_server.authorization.contract import Authority
 from bright_server.authorization.embedded import EmbeddedAuthority
 from bright_server.authorization.gate import AuthorizingCommitter
@@ -18,8 +19,10 @@ from bright_server.authorization.remote import asking
 from bright_server.clock import Clock, SystemClock
 from bright_server.commands import endpoint as commands
 from bright_server.commands.commander import ConnectedCommander
+from bright_server.commit.backend import Backend
 from bright_server.commit.group_committer import Committer, GroupCommitter
 from bright_server.credentials import read_credential
+from bright_server.database_address import InMemory
 from bright_server.errors import ConfigurationError
 from bright_server.http_server import HttpServer
 from bright_server.ingest import endpoint
@@ -27,9 +30,6 @@ from bright_server.ingest.hub import Hub
 from bright_server.operations import echo, health, metrics, pages
 from bright_server.operator_guard import OperatorGuard
 from bright_server.settings import Settings
-from bright_server.stores.sqlite import lock
-from bright_server.stores.sqlite.connection import make_folder
-from bright_server.stores.sqlite.store import SqliteStore, opened
 from bright_server.wire.pages import count_troubles
 from bright_server.writer.link import linked
 
@@ -49,28 +49,27 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
     """Hold the store and run the writer and the tick, for as long as the block lasts.
 
     Raises:
-        StoreInUse: another server serves this database.
-        SchemaRefused: the file is not for this server.
-        StoreUnavailable: the file cannot be opened, or not written.
-        ConfigurationError: a credential, or the authority's certificates, are unusable.
+        StoreInUse: another server serves this database, which can have one only.
+        SchemaRefused: the database is not for this server.
+        StoreUnavailable: it cannot be opened, or not written, or not durably.
+        ConfigurationError: a credential, or the authority's certificates, are unusable,
+            or the back end's driver is not installed.
     """
     operator = read_credential(
         "BRIGHT_OPERATOR_CREDENTIAL",
         settings.operator_credential,
         settings.operator_credential_file,
     )
-    database = settings.database_path
-    make_folder(database)
     counted = metrics.Metrics()
-    with lock.held(database, settings.lock_patience_seconds) as descriptor:
+    with backends.held(settings) as descriptor:
         async with (
-            _writable(settings, clock) as store,
-            _authority(store, settings, clock, counted) as authority,
-            _committing(store, settings, clock, counted, descriptor) as writer,
+            _writable(settings, clock) as backend,
+            _authority(backend, settings, clock, counted) as authority,
+            _committing(backend, settings, clock, counted, descriptor) as writer,
             _authorizing(writer, authority, settings) as committer,
         ):
             bright, tasks = _compose(
-                store, committer, authority, counted, settings, clock
+                backend, committer, authority, counted, settings, clock
             )
             commander = _commanding(bright.hub, authority, counted, settings, clock)
             guard = OperatorGuard(operator)
@@ -89,19 +88,19 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
 
 
 @asynccontextmanager
-async def _writable(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]:
-    async with opened(settings, clock) as store:
-        await store.prove_writable()
-        yield store
+async def _writable(settings: Settings, clock: Clock) -> AsyncIterator[Backend]:
+    async with backends.opened(settings, clock) as backend:
+        await backend.prove_writable()
+        yield backend
 
 
 @asynccontextmanager
 async def _authority(
-    store: SqliteStore, settings: Settings, clock: Clock, counted: metrics.Metrics
+    backend: Backend, settings: Settings, clock: Clock, counted: metrics.Metrics
 ) -> AsyncIterator[Authority]:
     """Hold who is asked about bindings: this database, or a service (OT-60)."""
     if settings.authority is None:
-        yield EmbeddedAuthority(store.bindings, settings.authority_deadline_seconds)
+        yield EmbeddedAuthority(backend.bindings, settings.authority_deadline_seconds)
         return
     async with asking(settings.authority, settings, clock, counted) as remote:
         yield remote
@@ -135,31 +134,31 @@ async def _kept_running(
 
 @asynccontextmanager
 async def _committing(
-    store: SqliteStore,
+    backend: Backend,
     settings: Settings,
     clock: Clock,
     counted: metrics.Metrics,
-    descriptor: int,
+    descriptor: int | None,
 ) -> AsyncIterator[Committer]:
     """Hold the one writer: in a process of its own, or in this one."""
-    if settings.writer_process:
+    if settings.writer_process and not isinstance(settings.database, InMemory):
         async with linked(settings, counted, descriptor) as link:
             yield link
         return
-    committer = GroupCommitter(store, settings, clock, counted)
+    committer = GroupCommitter(backend.observations, settings, clock, counted)
     async with _kept_running(committer.run(), "group committer"):
         yield committer
 
 
 def _compose(
-    store: SqliteStore,
+    backend: Backend,
     committer: Committer,
     authority: Authority,
     counted: metrics.Metrics,
     settings: Settings,
     clock: Clock,
 ) -> tuple[Bright, list[asyncio.Task[None]]]:
-    hub = Hub(committer, authority, store.store_id, settings, clock)
+    hub = Hub(committer, authority, backend.observations.store_id, settings, clock)
     counted.watch(
         "bright_connections", "Open connections of extensions", lambda: hub.size
     )
@@ -179,7 +178,7 @@ def _compose(
     )
     probe = health.ReadinessProbe(
         {
-            "store": health.store_check(committer, store),
+            "store": health.store_check(committer, backend.observations),
             "authority": health.authority_check(authority),
         },
         settings.readiness_deadline_seconds,

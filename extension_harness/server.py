@@ -285,11 +285,7 @@ class BrightServer:
 
 def _installed_command() -> Sequence[str]:
     script = Path(sys.executable).with_name("bright")
-    return (
-        [str(script)]
-        if script.exists()
-        else [sys.executable, "-m", "bright_server.cli"]
-    )
+    return [str(script)] if script.exists() else [sys.executable, "-m", "bright_server"]
 
 
 def _free_port(host: str) -> int:

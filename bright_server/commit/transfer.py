@@ -99,7 +99,7 @@ class CopiedLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class CopiedConflict:
-    """What else was said under the scope of a message; `content` as `observed_content`."""
+    """What else was said under a message's scope: `content` as `observed_content`."""
 
     conversation: ConversationKey
     message_id: str

@@ -35,10 +35,13 @@ class WriterLink:
     Args:
         settings: bounds and patience, here and of the process.
         watch: is told of every group.
-        lock: the descriptor of the database's lock, which the process holds too.
+        lock: the descriptor of the database's lock, which the process holds too; None:
+            the database has no such lock.
     """
 
-    def __init__(self, settings: Settings, watch: CommitWatch, lock: int) -> None:
+    def __init__(
+        self, settings: Settings, watch: CommitWatch, lock: int | None
+    ) -> None:
         self._settings = settings
         self._watch = watch
         self._lock = lock
@@ -144,6 +147,7 @@ class WriterLink:
 
     async def _run_once(self) -> None:
         ours, theirs = socket.socketpair()
+        locks = () if self._lock is None else (self._lock,)
         with ours:
             with theirs:
                 for end in (ours, theirs):
@@ -154,7 +158,7 @@ class WriterLink:
                     "-m",
                     _MODULE,
                     str(theirs.fileno()),
-                    pass_fds=(theirs.fileno(), self._lock),
+                    pass_fds=(theirs.fileno(), *locks),
                     stdin=DEVNULL,
                     stdout=DEVNULL,
                 )
@@ -172,7 +176,10 @@ class WriterLink:
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_connection(lambda: wire, sock=ours)
         try:
-            transport.write(pack(self._settings.model_dump()))
+            given = self._settings.model_dump()
+            # Left out of every dump; this one goes to nobody but our own process.
+            given["database_password"] = self._settings.database_password
+            transport.write(pack(given))
             await wire.closed.wait()
         finally:
             transport.abort()
@@ -226,7 +233,7 @@ async def _ended(process: Process, deadline_seconds: float) -> None:
 
 @asynccontextmanager
 async def linked(
-    settings: Settings, watch: CommitWatch, lock: int
+    settings: Settings, watch: CommitWatch, lock: int | None
 ) -> AsyncIterator[WriterLink]:
     """Hold a link with a running writer process, which ends with the block.
 

@@ -2,8 +2,8 @@
 
 Started by the server only. It ends when the server's end of the socket does, after the
 group that is under way; signals are the server's business. While it lives it holds the
-database's lock together with the server, so that no other server starts before the last
-group of this one is on disk.
+lock of a database that has one together with the server, so that no other server starts
+before the last group of this one is on disk.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import sys
 from functools import partial
 from typing import Any, cast
 
+from bright_server import backends
 from bright_server.clock import SystemClock
 from bright_server.collector import ease_garbage_collection
 from bright_server.commit.group_committer import GroupCommitter, GroupReport
 from bright_server.commit.groups import Outcome
 from bright_server.settings import Settings
-from bright_server.stores.sqlite.store import opened
 from bright_server.writer.parcels import (
     READY,
     GroupDone,
@@ -96,8 +96,8 @@ async def write_for(server: socket.socket) -> None:
     if settings is None:
         return
     clock = SystemClock()
-    async with opened(settings, clock) as store:
-        committer = GroupCommitter(store, settings, clock, desk)
+    async with backends.opened(settings, clock) as backend:
+        committer = GroupCommitter(backend.observations, settings, clock, desk)
         ease_garbage_collection()
         desk.open(committer)
         running = asyncio.create_task(committer.run(), name="group committer")

@@ -1,0 +1,209 @@
+"""Chooses the back end that the database's address names, and loads that one alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Final
+
+from bright_server.authorization.contract import BindingLedger
+from bright_server.clock import Clock
+from bright_server.commit.backend import Backend
+from bright_server.commit.contract import NOBODY, Membership
+from bright_server.commit.schema_steps import SchemaState
+from bright_server.commit.transfer import StoreExport, StoreImport
+from bright_server.database_address import (
+    DatabaseAddress,
+    InMemory,
+    PostgresqlServer,
+    RedisServer,
+    SqliteFile,
+)
+from bright_server.errors import ConfigurationError
+from bright_server.settings import Settings
+
+_FOLDERS: Final[dict[type[DatabaseAddress], str]] = {
+    SqliteFile: "sqlite",
+    InMemory: "memory",
+    PostgresqlServer: "postgresql",
+    RedisServer: "redis",
+}
+# Those whose driver comes with an extra of the same name.
+_EXTRAS: Final = frozenset({"postgresql", "redis"})
+
+
+def opened(
+    settings: Settings, clock: Clock, membership: Membership = NOBODY
+) -> AbstractAsyncContextManager[Backend]:
+    """Open the database of these settings; see `BackendOpener`.
+
+    Raises:
+        ConfigurationError: its driver is not installed.
+    """
+    if isinstance(settings.database, SqliteFile):
+        return _sqlite(settings, clock)
+    backend: AbstractAsyncContextManager[Backend] = _module(settings, "store").opened(
+        settings, clock, membership
+    )
+    return backend
+
+
+@asynccontextmanager
+async def _sqlite(settings: Settings, clock: Clock) -> AsyncIterator[Backend]:
+    async with _module(settings, "store").opened(settings, clock) as store:
+        if not hasattr(store, "observations"):
+            store.observations = store
+        yield store
+
+
+@asynccontextmanager
+async def bindings_opened(
+    settings: Settings, clock: Clock
+) -> AsyncIterator[BindingLedger]:
+    """Open only the bindings, beside running servers or without one.
+
+    Raises:
+        MessageStoreError: the database cannot be opened.
+        ConfigurationError: it ends with this process, or its driver is not installed.
+    """
+    refuse_unshared(settings)
+    if isinstance(settings.database, SqliteFile):
+        only = _module(settings, "store").bindings_opened
+        async with only(settings.database_path, clock) as bindings:
+            yield bindings
+        return
+    async with opened(settings, clock) as backend:
+        yield backend.bindings
+
+
+@contextmanager
+def held(settings: Settings) -> Iterator[int | None]:
+    """Hold the database for this server alone, where it can have one server only.
+
+    Yields the descriptor of a lock that a child may inherit; None: any number of
+    servers may share the database.
+
+    Raises:
+        StoreInUse: another server has it, and did not let go in time.
+        StoreUnavailable: it cannot be locked.
+    """
+    if not isinstance(settings.database, SqliteFile):
+        yield None
+        return
+    database = settings.database_path
+    make_room(settings)
+    patience = settings.lock_patience_seconds
+    with _module(settings, "lock").held(database, patience) as descriptor:
+        yield descriptor
+
+
+def make_room(settings: Settings) -> bool:
+    """Make the folder of a database's file; say whether the file is yet to be made.
+
+    Raises:
+        StoreUnavailable: it cannot be made.
+    """
+    if not isinstance(settings.database, SqliteFile):
+        return False
+    database = settings.database_path
+    is_new = not database.exists()
+    _module(settings, "connection").make_folder(database)
+    return is_new
+
+
+def refuse_foreign(settings: Settings) -> None:
+    """Refuse a file that is plainly no database, before anything is put beside it.
+
+    Raises:
+        SchemaRefused: it is such a file.
+        StoreUnavailable: it cannot be read.
+    """
+    if isinstance(settings.database, SqliteFile):
+        _module(settings, "connection").refuse_foreign(settings.database_path)
+
+
+async def dump(settings: Settings) -> AsyncIterator[dict[str, object]]:
+    """Yield every record of the store, its own first; changes nothing.
+
+    Raises:
+        StoreMissing: there is none.
+        StoreUnavailable: it could not be read.
+        ConfigurationError: it ends with this process, or its driver is not installed.
+    """
+    refuse_unshared(settings)
+    if isinstance(settings.database, SqliteFile):
+        for record in _module(settings, "dump").dump(settings.database_path):
+            yield record
+        return
+    async for record in _module(settings, "dump").dump(settings):
+        yield record
+
+
+async def schema_state(settings: Settings) -> SchemaState:
+    """See `SchemaSteps.schema_state`."""
+    refuse_unshared(settings)
+    state: SchemaState = await _module(settings, "schema").schema_state(settings)
+    return state
+
+
+async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
+    """See `SchemaSteps.step_forward`."""
+    refuse_unshared(settings)
+    schema = _module(settings, "schema")
+    state: SchemaState = await schema.step_forward(settings, clock)
+    return state
+
+
+def exporting(
+    settings: Settings, clock: Clock
+) -> AbstractAsyncContextManager[StoreExport]:
+    """See `Exporter`."""
+    refuse_unshared(settings)
+    export: AbstractAsyncContextManager[StoreExport] = _module(
+        settings, "transfer"
+    ).exporting(settings, clock)
+    return export
+
+
+def importing(
+    settings: Settings, clock: Clock
+) -> AbstractAsyncContextManager[StoreImport]:
+    """See `Importer`."""
+    refuse_unshared(settings)
+    target: AbstractAsyncContextManager[StoreImport] = _module(
+        settings, "transfer"
+    ).importing(settings, clock)
+    return target
+
+
+def refuse_unshared(settings: Settings) -> None:
+    """Refuse a database that no other process could see.
+
+    Raises:
+        ConfigurationError: it is such a one.
+    """
+    if isinstance(settings.database, InMemory):
+        raise ConfigurationError(
+            "memory: is a database of `bright serve` alone and ends with it: give"
+            " another --database (or BRIGHT_DATABASE)"
+        )
+
+
+def _module(settings: Settings, name: str) -> ModuleType:
+    """Return a module of the back end; what each has is in the contracts named above.
+
+    Raises:
+        ConfigurationError: its driver is not installed.
+    """
+    folder = _FOLDERS[type(settings.database)]
+    try:
+        return import_module(f"bright_server.stores.{folder}.{name}")
+    except ModuleNotFoundError as error:
+        if folder not in _EXTRAS or (error.name or "").startswith("bright_server"):
+            raise
+        raise ConfigurationError(
+            f"{folder} needs the extra `{folder}`:"
+            f" pip install 'bright-sync[{folder}]' ({error})"
+        ) from error

@@ -1,0 +1,5 @@
+"""The command line; `main` runs one command."""
+
+from bright_server.cli.entrance import main
+
+__all__ = ["main"]
