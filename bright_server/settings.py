@@ -157,6 +157,17 @@ class Settings(BaseSettings):
     max_group_items: Count = 1_024
     max_cached_conversations: Count = 20_000
 
+    # A database server that is shared (PostgreSQL).
+    database_connections: Count = 8
+    """Of one process at once; who finds none free waits `database_connect_seconds`."""
+    database_connect_seconds: Seconds = 5
+    database_statement_seconds: Seconds = 30
+    """For one statement, and for a lock that another holds."""
+    database_transaction_seconds: Seconds = 60
+    """For all of a transaction, from the first statement to the disk."""
+    max_database_attempts: Count = 5
+    """Of one transaction that the server has rolled back for no fault of its own."""
+
     # Single commits, and the recovery of those that were left.
     max_commits_under_way: Count = 1_024
     """One more is told to come again."""
