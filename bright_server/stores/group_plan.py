@@ -180,7 +180,8 @@ def _add_new(
     new = messages if all(is_new) else messages.only(is_new)
     plan.add(new, state, batch.received_at_ms)
     ids = new.message_ids
-    has_any = state.last_sequence > 0
+    # Not by its last number: that may be reserved for a message that is to come.
+    has_any = bool(state.highest_id)
     plan.changed[batch.conversation] = ConversationState(
         state.ref,
         state.last_sequence + len(new),

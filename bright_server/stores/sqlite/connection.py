@@ -123,7 +123,7 @@ async def _make_durable(connection: StoreConnection, database: Path) -> None:
         ):
             raise SchemaRefused(database, NO_DATABASE) from error
         raise
-    if (mode, level) != ("wal", _FULL):
+    if not is_durable((mode, level)):
         raise StoreUnavailable(
             f"open {database} durably",
             f"journal_mode={mode}, synchronous={level}; it takes a file system on which"
@@ -134,11 +134,22 @@ async def _make_durable(connection: StoreConnection, database: Path) -> None:
 def _set_pragmas(database: sqlite3.Connection) -> tuple[object, object]:
     # Turning a new file to WAL does not wait for another process that does the same.
     patiently(lambda: database.execute("PRAGMA journal_mode=WAL"))
-    mode = scalar(database, "PRAGMA journal_mode")
     database.execute("PRAGMA synchronous=FULL")
     database.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
     database.execute("PRAGMA trusted_schema=OFF")
-    return mode, scalar(database, "PRAGMA synchronous")
+    return durability(database)
+
+
+def durability(database: sqlite3.Connection) -> tuple[object, object]:
+    """Return the connection's journal mode and level of synchronisation."""
+    return scalar(database, "PRAGMA journal_mode"), scalar(
+        database, "PRAGMA synchronous"
+    )
+
+
+def is_durable(kept: tuple[object, object]) -> bool:
+    """Say whether what is committed so survives a power cut."""
+    return kept == ("wal", _FULL)
 
 
 def patiently(work: Callable[[], object]) -> None:
@@ -166,7 +177,8 @@ def translated(doing: str) -> Iterator[None]:
     """Turn the driver's errors into the store's, the cause kept (MS-30)."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeError, OverflowError) as error:
+        # The last two: text or a number that SQLite cannot hold.
         raise StoreUnavailable(doing, str(error)) from error
 
 

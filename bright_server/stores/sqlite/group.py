@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +24,7 @@ from bright_server.commit.groups import (
     ProgressStored,
     Work,
 )
+from bright_server.errors import CommitUnreadable, StoreUnavailable
 from bright_server.messages import Anchor, ConversationKey, ObservedMessage
 from bright_server.stores.group_plan import (
     ConversationState,
@@ -32,42 +32,16 @@ from bright_server.stores.group_plan import (
     Stored,
     plan_group,
 )
+from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.sqlite.bindings import bindings_by_ids
 from bright_server.stores.sqlite.bulk import insert_rows
+from bright_server.stores.sqlite.commit_rows import commit_row
+from bright_server.stores.sqlite.commit_steps import finish
+from bright_server.stores.sqlite.connection import scalar
 from bright_server.stores.sqlite.ledgers import Indexed, write_ledgers
 from bright_server.stores.sqlite.queries import SQL
+from bright_server.stores.sqlite.writer_memory import WriterMemory
 from bright_server.wire.text import compact_json
-
-
-class ConversationCache:
-    """Small keys and last sequences of the conversations used last; bounded.
-
-    Only what is on disk is in it: it is told after a commit, and emptied after a
-    roll-back.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._states: OrderedDict[ConversationKey, ConversationState] = OrderedDict()
-
-    def get(self, key: ConversationKey) -> ConversationState | None:
-        """Return a conversation's state if it is known here."""
-        state = self._states.get(key)
-        if state is not None:
-            self._states.move_to_end(key)
-        return state
-
-    def put(self, states: dict[ConversationKey, ConversationState]) -> None:
-        """Keep states, and let go of those unused longest."""
-        for key, state in states.items():
-            self._states[key] = state
-            self._states.move_to_end(key)
-        while len(self._states) > self._limit:
-            self._states.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._states.clear()
 
 
 @dataclass(slots=True)
@@ -85,17 +59,16 @@ class GroupWriter:
     def __init__(
         self,
         database: sqlite3.Connection,
-        cache: ConversationCache,
-        last_position: int,
+        memory: WriterMemory,
         now_ms: int,
         *,
         judges_grants: bool,
     ) -> None:
         self._database = database
-        self._cache = cache
+        self._memory = memory
         self._now_ms = now_ms
         self._judges_grants = judges_grants
-        self._result = GroupResult(last_position=last_position)
+        self._result = GroupResult(last_position=memory.last_position)
 
     def write(self, group: Sequence[Work]) -> GroupResult:
         """Do the work; the caller commits, and only then gives the outcomes away."""
@@ -152,6 +125,8 @@ class GroupWriter:
         batches = [batch for _, batch in indexed]
         states = self._states({batch.conversation for batch in batches})
         found = self._find_messages(batches, states)
+        if self._memory.has_single_observations:
+            self._find_single_commits(batches, states, found)
         plan = plan_group(
             batches, states, found, self._result.last_position + 1, self._now_ms
         )
@@ -163,7 +138,9 @@ class GroupWriter:
     def _states(
         self, keys: set[ConversationKey]
     ) -> dict[ConversationKey, ConversationState]:
-        states = {key: state for key in keys if (state := self._cache.get(key))}
+        states = {
+            key: state for key in keys if (state := self._memory.conversations.get(key))
+        }
         missing = [_pair(key) for key in keys if key not in states]
         if missing:
             self._database.executemany(SQL["add_conversations"], missing)
@@ -190,6 +167,41 @@ class GroupWriter:
                 ref, stored = _stored(row)
                 found.setdefault(ref, {})[stored.message.message_id] = stored
         return found
+
+    def _find_single_commits(
+        self,
+        batches: Sequence[ObservedBatch],
+        states: dict[ConversationKey, ConversationState],
+        found: dict[int, dict[str, Stored]],
+    ) -> None:
+        """Find what came the other way, and finish what is under way of it.
+
+        Its message keeps the place that it has, and the group's ACK stands on a commit.
+        """
+        wanted = compact_json(
+            [
+                (*_pair(batch.conversation), message_id)
+                for batch in batches
+                for message_id in batch.messages.message_ids
+            ]
+        )
+        for account, name, message_id, *columns in self._run(
+            "find_observed_commits", (wanted,)
+        ):
+            conversation = ConversationKey(account, name)
+            row = commit_row(observed_key(conversation, message_id), tuple(columns))
+            try:
+                finish(self._database, row, self._now_ms)
+            except CommitUnreadable as error:
+                # Only the batch that it is in is not stored, see `commit_group`.
+                raise StoreUnavailable("commit", str(error)) from error
+            asked = compact_json({row.ref: [row.coordinates.message_id]})
+            ((_, stored),) = map(_stored, self._run("find_messages", (asked,)))
+            ref = states[conversation].ref
+            found.setdefault(ref, {})[message_id] = stored
+        self._result.last_position = int(
+            str(scalar(self._database, SQL["last_position"]))
+        )
 
     def _write_plan(self, plan: GroupPlan) -> None:
         if plan.changed:

@@ -15,7 +15,8 @@ ROLLBACK
 SELECT store_id, schema_version FROM store
 
 -- name: last_position
-SELECT coalesce(max(position), 0) FROM message
+-- Below zero stand records that are not in the log yet.
+SELECT coalesce(max(position), 0) FROM message WHERE position > 0
 
 -- name: add_conversations
 INSERT INTO conversation (channel_account_id, conversation_id) VALUES (?, ?)

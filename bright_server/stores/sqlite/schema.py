@@ -25,9 +25,9 @@ from bright_server.stores.sqlite.connection import (
 )
 from bright_server.stores.sqlite.queries import SQL
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 # Raised only with a step after which older servers would read the data wrongly.
-OLDEST_COMPATIBLE_VERSION: Final = 1
+OLDEST_COMPATIBLE_VERSION: Final = 3
 
 _STEP_NAME: Final = re.compile(r"^(\d{4})_\w+\.sql$")
 

@@ -1,8 +1,9 @@
-"""The embedded `ObservationStore`: group commit into one SQLite file.
+"""The embedded back end: everything in one SQLite file.
 
 One connection writes, another reads; each has a thread of its own, so the event loop
-never waits for the disk. Another process that holds the write lock is waited for,
-patiently and within a bound, one short try after the other.
+never waits for the disk. Groups and single commits take turns on the one that writes.
+Another process that holds the write lock is waited for, patiently and within a bound,
+one short try after the other; what it has changed is looked up again.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Final, Self
 
 from bright_server.clock import Clock
+from bright_server.commit.contract import NOBODY, Membership
 from bright_server.commit.groups import NotStored, Outcome, Work
 from bright_server.errors import StoreUnavailable
+from bright_server.logs.sqlite import SqliteOutbox
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema
 from bright_server.stores.sqlite.bindings import SqliteBindings
+from bright_server.stores.sqlite.commits import SqliteCommits
 from bright_server.stores.sqlite.connection import (
     StoreConnection,
     connected,
@@ -27,36 +32,66 @@ from bright_server.stores.sqlite.connection import (
     scalar,
     translated,
 )
-from bright_server.stores.sqlite.group import (
-    ConversationCache,
-    GroupResult,
-    GroupWriter,
-)
+from bright_server.stores.sqlite.group import GroupResult, GroupWriter
 from bright_server.stores.sqlite.queries import SQL
 from bright_server.stores.sqlite.reader import SqliteMessages
+from bright_server.stores.sqlite.transactions import (
+    StepWriter,
+    Transactions,
+    transact,
+)
+from bright_server.stores.sqlite.writer_memory import WriterMemory
 
 logger = logging.getLogger(__name__)
 
+_STEPS_OF_A_COMMIT: Final = 4
+
 
 class SqliteStore:
-    """See `ObservationStore`; made by `opened`."""
+    """See `Backend`; it is the `ObservationStore` itself. Made by `opened`."""
 
     def __init__(
         self,
         writer: StoreConnection,
         reader: StoreConnection,
         store_id: str,
-        last_position: int,
         settings: Settings,
         clock: Clock,
+        membership: Membership = NOBODY,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._store_id = store_id
-        self._last_position = last_position
         self._settings = settings
         self._clock = clock
-        self._cache = ConversationCache(settings.max_cached_conversations)
+        self._membership = membership
+        self._memory = WriterMemory(settings.max_cached_conversations)
+        self._transactions = Transactions(
+            writer, clock, settings.commit_patience_seconds
+        )
+        self._steps = StepWriter(
+            self._transactions,
+            settings.max_group_items,
+            _STEPS_OF_A_COMMIT * settings.max_commits_under_way,
+            self._memory.forget,
+        )
+
+    @property
+    def observations(self) -> Self:
+        """See `Backend.observations`."""
+        return self
+
+    @property
+    def commits(self) -> SqliteCommits:
+        """See `Backend.commits`."""
+        return SqliteCommits(
+            self._steps, self._reader, self._membership, self._settings, self._clock
+        )
+
+    @property
+    def publisher(self) -> SqliteOutbox:
+        """See `Backend.publisher`."""
+        return SqliteOutbox(self._steps)
 
     @property
     def store_id(self) -> str:
@@ -119,61 +154,43 @@ class SqliteStore:
             return NotStored(error.reason)
 
     async def _commit(self, group: Sequence[Work]) -> list[Outcome]:
-        # BEGIN IMMEDIATE: a transaction that read first and wrote later would not wait
-        # for the lock but fail at once. Each try waits for the driver's busy timeout
-        # only, so that a server that goes down is not held up by a locked database.
-        deadline = self._clock.steady_seconds() + self._settings.commit_patience_seconds
-        while True:
-            try:
-                with translated("commit"):
-                    result = await self._writer.do(partial(self._transact, group=group))
-            except StoreUnavailable as error:
-                if not is_busy(error.__cause__):
-                    raise
-                if self._clock.steady_seconds() > deadline:
-                    raise
-            else:
-                return [result.outcomes[index] for index in range(len(group))]
+        result = await self._transactions.do(partial(self._transact, group=group))
+        return [result.outcomes[index] for index in range(len(group))]
 
     def _transact(
         self, database: sqlite3.Connection, group: Sequence[Work]
     ) -> GroupResult:
         """Do a group from BEGIN to COMMIT, on the writer's thread."""
-        database.execute(SQL["begin"])
+        memory = self._memory
         try:
-            writer = GroupWriter(
-                database,
-                self._cache,
-                self._last_position,
-                self._clock.now_ms(),
-                judges_grants=self._settings.authority is None,
-            )
-            result = writer.write(group)
-            database.execute(SQL["commit"])
-        except BaseException as error:
-            self._cache.clear()
-            # A failed COMMIT may have rolled back by itself already.
-            if database.in_transaction:
-                database.execute(SQL["rollback"])
-            if isinstance(error, UnicodeError | OverflowError):
-                raise StoreUnavailable("commit", str(error)) from error
+            result = transact(database, partial(self._write, group=group))
+        except BaseException:
+            memory.forget()
             raise
         # On disk: only now may anything be remembered of it.
-        self._cache.put(result.states)
-        self._last_position = result.last_position
+        memory.conversations.put(result.states)
+        memory.last_position = result.last_position
         return result
+
+    def _write(
+        self, database: sqlite3.Connection, group: Sequence[Work]
+    ) -> GroupResult:
+        self._memory.refresh(database)
+        writer = GroupWriter(
+            database,
+            self._memory,
+            self._clock.now_ms(),
+            judges_grants=self._settings.authority is None,
+        )
+        return writer.write(group)
+
+    async def close(self) -> None:
+        """Refuse what waits, and wait for what is under way."""
+        await self._steps.close()
 
 
 def _rewrite_probe(database: sqlite3.Connection) -> None:
-    database.execute(SQL["begin"])
-    try:
-        database.execute(SQL["rewrite_probe"])
-        database.execute(SQL["commit"])
-    except BaseException:
-        # A failed COMMIT may have rolled back by itself already.
-        if database.in_transaction:
-            database.execute(SQL["rollback"])
-        raise
+    transact(database, lambda within: within.execute(SQL["rewrite_probe"]))
 
 
 def _is_about_the_data(cause: BaseException | None) -> bool:
@@ -181,7 +198,9 @@ def _is_about_the_data(cause: BaseException | None) -> bool:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]:
+async def opened(
+    settings: Settings, clock: Clock, membership: Membership = NOBODY
+) -> AsyncIterator[SqliteStore]:
     """Open the store of these settings, made anew where there is none.
 
     Raises:
@@ -194,10 +213,11 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[SqliteStore]
         connected(database, settings.busy_timeout_ms) as reader,
     ):
         store_id = await schema.prepare(writer, database, clock.now_ms())
-        with translated("read the last position"):
-            last = await writer.do(partial(scalar, sql=SQL["last_position"]))
-            last_position = int(str(last))
-        yield SqliteStore(writer, reader, store_id, last_position, settings, clock)
+        store = SqliteStore(writer, reader, store_id, settings, clock, membership)
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 @asynccontextmanager

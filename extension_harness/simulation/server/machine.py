@@ -178,13 +178,11 @@ class Server:
     def start(self) -> None:
         """Start a server over the disk as it is."""
         loop = virtual_loop(self._steady.now_ms)
-        (last,) = self.disk.database.execute(SQL["last_position"]).fetchone()
         store = self.wrap(
             SqliteStore(
                 self.disk.writer(loop),
                 self.disk.reader(loop),
                 self.disk.store_id,
-                last,
                 self._settings,
                 self.clock,
             )

@@ -123,9 +123,10 @@ async def test_a_database_of_version_1_is_stepped_forward_and_keeps_every_row(
     again = await open_once(settings)
 
     assert name == again == "the store's name"
-    assert after["store"] == [(1, name, schema.SCHEMA_VERSION, 1, 5)]
+    assert after["store"] == [(1, name, schema.SCHEMA_VERSION, 3, 5)]
     added = {"contact_profile", "rendered_card", "card_conflict", "buyer_facts"}
-    assert after.keys() - before.keys() == added
+    added |= {"single_commit", "message_detail", "outbox_envelope", "lease"}
+    assert after.keys() - before.keys() == added | {"commit_readiness"}
     assert all(after[table] == [] for table in added)
     kept = before.keys() - {"store"}
     assert {table: after[table] for table in kept} == {
@@ -207,17 +208,16 @@ def test_an_old_database_is_dumped_as_it_is_and_not_stepped(
     assert everything(settings.database_path) == before
 
 
-async def test_a_server_of_version_1_may_still_open_what_this_one_wrote(
+async def test_a_server_that_knows_no_single_commits_refuses_what_this_one_wrote(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The new tables are none that an older server would read wrongly."""
+    """MS-20: it would give an observation that is reserved a second number."""
     await open_once(settings)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 1)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
     monkeypatch.setattr(schema, "steps", list)
 
-    await open_once(settings)
-
-    assert everything(settings.database_path)["store"][0][2:4] == (2, 1)
+    with pytest.raises(SchemaRefused, match="needs a server that knows schema 3"):
+        await open_once(settings)
 
 
 async def test_bug_48_a_failed_opening_leaves_no_thread_behind(
