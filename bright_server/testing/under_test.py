@@ -23,11 +23,13 @@ class Capabilities:
         durable: what was acknowledged outlives the process.
         several_openings: it may be open more than once at a time, as it is when
             several server processes share it.
+        expires_history: history lets go of a record when its time has come.
     """
 
     atomic_step: bool = True
     durable: bool = True
     several_openings: bool = True
+    expires_history: bool = True
 
 
 class StoreUnderTest(Protocol):

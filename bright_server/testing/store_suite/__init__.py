@@ -1,0 +1,1 @@
+"""The contract of a message store, as tests: one class a theme."""

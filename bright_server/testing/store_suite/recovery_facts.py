@@ -1,0 +1,100 @@
+"""What recovery stands on: what is due, and the lease (MS-21, MS-24)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from bright_server.commit.records import CommitIntent, CommitState, CommittedMessage
+from bright_server.testing.manual_clock import ManualClock
+from bright_server.testing.sends import (
+    NOW_MS,
+    OTHER_CONVERSATION,
+    Everybody,
+    brought_to,
+    published,
+    reserved,
+    sending,
+)
+from bright_server.testing.under_test import StoreUnderTest
+
+_DEADLINE_SECONDS = 10
+
+
+class RecoverySuite:
+    """A client that never comes back leaves nothing that cannot be finished."""
+
+    async def test_what_is_not_committed_is_due(self, stores: StoreUnderTest) -> None:
+        """MS-21: whole, in whatever state, also after a restart; a commit never is."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            left = {
+                state: await brought_to(state, backend, sending(f"m{state}"))
+                for state in CommitState
+            }
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            due = await backend.commits.scan_recoverable_commits(NOW_MS + 1, 10)
+        del left[CommitState.COMMITTED]
+        assert sorted(due, key=lambda intent: intent.state) == list(left.values())
+
+    async def test_the_oldest_are_due_first(self, stores: StoreUnderTest) -> None:
+        """MS-01: created before a time, at most so many, of any conversation."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            for name, age_ms in (("young", 10), ("old", 30), ("middle", 20)):
+                await reserved(
+                    backend,
+                    sending(name)
+                    if name != "old"
+                    else sending(name, conversation=OTHER_CONVERSATION),
+                    created_at_ms=NOW_MS - age_ms,
+                )
+            scan = backend.commits.scan_recoverable_commits
+            assert _names(await scan(NOW_MS, 10)) == ["old", "middle", "young"]
+            assert _names(await scan(NOW_MS, 2)) == ["old", "middle"]
+            assert _names(await scan(NOW_MS - 10, 10)) == ["old", "middle"]
+            assert _names(await scan(NOW_MS - 30, 10)) == []
+
+    async def test_a_persisted_intent_is_all_it_takes(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21: another process finishes it with what the scan gives it alone."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            there = await reserved(backend, sending())
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            [intent] = await backend.commits.scan_recoverable_commits(NOW_MS + 1, 10)
+            await backend.commits.put_record(intent)
+            message = await backend.commits.mark_published_and_committed(
+                intent, await published(backend, intent)
+            )
+        assert isinstance(message, CommittedMessage)
+        assert message.coordinates == there.coordinates
+
+    async def test_a_lease_is_held_by_one(self, stores: StoreUnderTest) -> None:
+        """MS-26: taken, prolonged by its holder, refused to another; each by name."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            hold = backend.commits.hold_lease
+            racers = await asyncio.gather(
+                *(hold("lease", f"holder-{n}", 60_000) for n in range(10))
+            )
+            assert racers.count(True) == 1
+            holder = f"holder-{racers.index(True)}"
+            assert await hold("lease", holder, 60_000)
+            assert not await hold("lease", "another", 60_000)
+            assert await hold("another lease", "another", 60_000)
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            assert not await backend.commits.hold_lease("lease", "another", 60_000)
+
+    async def test_a_dead_holder_loses_its_lease(self, stores: StoreUnderTest) -> None:
+        """MS-26: once its time is over, by whatever clock the store goes."""
+        clock = ManualClock()
+        async with stores.opened(clock, Everybody()) as backend:
+            hold = backend.commits.hold_lease
+            assert await hold("lease", "dead", 20)
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                while not await hold("lease", "living", 60_000):
+                    clock.advance(0.02)
+                    await asyncio.sleep(0.01)
+            assert not await hold("lease", "dead", 20)
+
+
+def _names(due: Sequence[CommitIntent]) -> list[str]:
+    return [intent.key.client_message_id for intent in due]

@@ -1,0 +1,209 @@
+"""Reserving: one key, one place, one content (MS-11, MS-12, MS-13, MS-20, MS-21)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from bright_server.commit.encoding import record_of
+from bright_server.commit.identity import full_identity, is_identity_of
+from bright_server.commit.records import (
+    CommitIntent,
+    CommitState,
+    CommittedMessage,
+    FrozenDelivery,
+)
+from bright_server.errors import IdentityConflict
+from bright_server.testing.manual_clock import ManualClock
+from bright_server.testing.refusals import refused
+from bright_server.testing.sends import (
+    CONVERSATION,
+    DELIVERY,
+    NOW_MS,
+    OTHER_CONVERSATION,
+    Everybody,
+    brought_to,
+    candidate_of,
+    committed,
+    others_of,
+    reserved,
+    sending,
+)
+from bright_server.testing.under_test import StoreUnderTest
+
+RACERS = 20
+
+
+class ReservationSuite:
+    """What the first `reserve` of a key decides, and no later one."""
+
+    async def test_the_first_reserve_takes_the_next_number(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-20: each conversation counts from 1, by itself."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            first = await reserved(backend, sending("m1"))
+            elsewhere = await reserved(
+                backend, sending("m2", conversation=OTHER_CONVERSATION)
+            )
+            second = await reserved(backend, sending("m3"))
+        assert first.coordinates.conversation == CONVERSATION
+        assert elsewhere.coordinates.conversation == OTHER_CONVERSATION
+        numbers = [each.coordinates.sequence for each in (first, elsewhere, second)]
+        assert numbers == [1, 1, 2]
+
+    async def test_a_repeat_returns_the_same_place_in_every_state(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-20, MS-26: and it takes no number, whatever has become of the first."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            for number, state in enumerate(CommitState, start=1):
+                request = sending(f"m{number}")
+                there = await brought_to(state, backend, request)
+                again = await backend.commits.reserve(
+                    request, DELIVERY, candidate_of(request)
+                )
+                assert again == there
+                assert again.coordinates.sequence == number
+                if state is CommitState.COMMITTED:
+                    assert isinstance(again, CommittedMessage)
+                else:
+                    assert isinstance(again, CommitIntent)
+                    assert again.state is state
+
+    async def test_the_first_freezes_all_of_it(self, stores: StoreUnderTest) -> None:
+        """MS-11, MS-21: a repeat brings nothing new; the intent holds every fact."""
+        request = sending()
+        later = candidate_of(
+            request, message_id="id-later", created_at_ms=NOW_MS + 9, raw="{}"
+        )
+        first = candidate_of(
+            request, history_expires_at_ms=NOW_MS + 10**9, raw='{"a":1}'
+        )
+        delivery = FrozenDelivery(group="group-1", member_version=7, inline=False)
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            intent = await backend.commits.reserve(request, delivery, first)
+            again = await backend.commits.reserve(request, DELIVERY, later)
+            [due] = await backend.commits.scan_recoverable_commits(NOW_MS + 1, 10)
+        assert isinstance(intent, CommitIntent)
+        assert intent == again == due
+        assert intent.key == request.key
+        assert intent.record == record_of(request, first)
+        assert intent.delivery == delivery
+        assert intent.coordinates.message_id == first.message_id
+        assert intent.publication is None
+        assert is_identity_of(intent.identity, request)
+
+    async def test_another_request_of_the_key_is_a_conflict_in_every_state(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-12: device, conversation, content, mention, reply; the ACK never replays.
+
+        Also after the store was closed and opened again, and after a commit has dropped
+        all but what an ACK needs.
+        """
+        requests = {state: sending(f"m{state}") for state in CommitState}
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            there = {
+                state: await brought_to(state, backend, request)
+                for state, request in requests.items()
+            }
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            for state, request in requests.items():
+                for other in others_of(request).values():
+                    with refused(IdentityConflict):
+                        await backend.commits.reserve(
+                            other, DELIVERY, candidate_of(other)
+                        )
+                    with refused(IdentityConflict):
+                        await backend.commits.load_commit_for_request(other)
+                stays = await backend.commits.load_commit_for_request(request)
+                assert stays == there[state]
+            # Nothing was taken by the conflicts, in either conversation.
+            after = await reserved(backend, sending("after"))
+            beside = await reserved(
+                backend, sending("beside", conversation=OTHER_CONVERSATION)
+            )
+        assert after.coordinates.sequence == len(CommitState) + 1
+        assert beside.coordinates.sequence == 1
+
+    async def test_the_same_id_of_another_sender_is_another_message(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-12: the key is tenant, sender and id."""
+        request = sending()
+        key = request.key
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            await reserved(backend, request)
+            for other in (replace(key, sender="s2"), replace(key, tenant="t2")):
+                beside = await reserved(
+                    backend,
+                    sending(key=other),
+                    message_id=f"id-{other.tenant}-{other.sender}",
+                )
+                assert beside.key == other
+
+    async def test_a_full_identity_is_still_read(self, stores: StoreUnderTest) -> None:
+        """MS-13: as older servers wrote it, and compared byte by byte."""
+        requests = [sending("open"), sending("done")]
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            await reserved(backend, requests[0])
+            await committed(backend, requests[1])
+            for request in requests:
+                await stores.replace_identity(
+                    backend, request.key, full_identity(request)
+                )
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            for request in requests:
+                assert await backend.commits.load_commit_for_request(request)
+                for other in others_of(request).values():
+                    with refused(IdentityConflict):
+                        await backend.commits.load_commit_for_request(other)
+
+    async def test_twenty_racing_senders_of_one_message_get_one_place(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-20: nobody's reservation takes a second number."""
+        request = sending()
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            racers = await asyncio.gather(
+                *(
+                    backend.commits.reserve(request, DELIVERY, candidate_of(request))
+                    for _ in range(RACERS)
+                )
+            )
+            assert {each.coordinates.sequence for each in racers} == {1}
+            after = await reserved(backend, sending("after"))
+        assert after.coordinates.sequence == 2
+
+    async def test_of_twenty_racing_contents_of_one_key_one_wins(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-12: the others are conflicts, and take nothing."""
+        requests = [*others_of(sending()).values()]
+        requests += [sending(text=f"text {n}") for n in range(RACERS - len(requests))]
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            results = await asyncio.gather(
+                *(
+                    backend.commits.reserve(each, DELIVERY, candidate_of(each))
+                    for each in requests
+                ),
+                return_exceptions=True,
+            )
+            won = [each for each in results if not isinstance(each, BaseException)]
+            lost = [each for each in results if isinstance(each, BaseException)]
+            assert len(won) == 1
+            assert {type(each) for each in lost} == {IdentityConflict}
+            assert won[0].coordinates.sequence == 1
+            place = await backend.commits.conversation_of(sending().key)
+            assert place == won[0].coordinates.conversation
+            for conversation in (CONVERSATION, OTHER_CONVERSATION):
+                after = await reserved(
+                    backend,
+                    sending(
+                        f"after {conversation.conversation_id}",
+                        conversation=conversation,
+                    ),
+                )
+                expected = 2 if conversation == place else 1
+                assert after.coordinates.sequence == expected
