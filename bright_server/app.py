@@ -19,8 +19,17 @@ from bright_server.authorization.remote import asking
 from bright_server.clock import Clock, SystemClock
 from bright_server.commands import endpoint as commands
 from bright_server.commands.commander import ConnectedCommander
+from bright_server.commit.admission import (
+    AccountMembership,
+    EmbeddedContentRule,
+    SendAdmission,
+    TokenBucketQuota,
+)
 from bright_server.commit.backend import Backend
+from bright_server.commit.committer import DurableCommitter
+from bright_server.commit.contract import MessageCommitter
 from bright_server.commit.group_committer import Committer, GroupCommitter
+from bright_server.commit.recovery import CommitRecovery
 from bright_server.credentials import read_credential
 from bright_server.database_address import InMemory
 from bright_server.errors import ConfigurationError
@@ -42,6 +51,16 @@ class Bright:
 
     application: Starlette
     hub: Hub
+    commits: MessageCommitter
+    """What commits one message, step by step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committers:
+    """The two ways to a commit: many together, and one step by step."""
+
+    groups: Committer
+    single: MessageCommitter
 
 
 @asynccontextmanager
@@ -67,9 +86,15 @@ async def running(settings: Settings, clock: Clock) -> AsyncIterator[Bright]:
             _authority(backend, settings, clock, counted) as authority,
             _committing(backend, settings, clock, counted, descriptor) as writer,
             _authorizing(writer, authority, settings) as committer,
+            _recovering(backend, settings, clock, counted) as commits,
         ):
             bright, tasks = _compose(
-                backend, committer, authority, counted, settings, clock
+                backend,
+                Committers(committer, commits),
+                authority,
+                counted,
+                settings,
+                clock,
             )
             commander = _commanding(bright.hub, authority, counted, settings, clock)
             guard = OperatorGuard(operator)
@@ -150,14 +175,32 @@ async def _committing(
         yield committer
 
 
+@asynccontextmanager
+async def _recovering(
+    backend: Backend, settings: Settings, clock: Clock, counted: metrics.Metrics
+) -> AsyncIterator[MessageCommitter]:
+    """Hold what commits one by one, and go on with what others have left (MS-21)."""
+    admission = SendAdmission(
+        AccountMembership(backend.bindings),
+        EmbeddedContentRule(settings),
+        TokenBucketQuota(settings, clock),
+        settings,
+    )
+    commits = DurableCommitter(backend.commits, backend.publisher, admission, settings)
+    recovery = CommitRecovery(backend.commits, commits, settings, clock, counted)
+    async with _kept_running(recovery.run(), "recovery"):
+        yield commits
+
+
 def _compose(
     backend: Backend,
-    committer: Committer,
+    committers: Committers,
     authority: Authority,
     counted: metrics.Metrics,
     settings: Settings,
     clock: Clock,
 ) -> tuple[Bright, list[asyncio.Task[None]]]:
+    committer = committers.groups
     hub = Hub(committer, authority, backend.observations.store_id, settings, clock)
     counted.watch(
         "bright_connections", "Open connections of extensions", lambda: hub.size
@@ -178,7 +221,8 @@ def _compose(
     )
     probe = health.ReadinessProbe(
         {
-            "store": health.store_check(committer, backend.observations),
+            "store": health.store_check(committer, backend.observations, clock),
+            "commits": health.commits_check(committers.single),
             "authority": health.authority_check(authority),
         },
         settings.readiness_deadline_seconds,
@@ -195,7 +239,7 @@ def _compose(
     ]
     for task in tasks:
         task.add_done_callback(_report_death)
-    return Bright(application, hub), tasks
+    return Bright(application, hub, committers.single), tasks
 
 
 def _commanding(

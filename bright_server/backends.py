@@ -10,8 +10,8 @@ from typing import Final
 
 from bright_server.authorization.contract import BindingLedger
 from bright_server.clock import Clock
+from bright_server.commit.admission import AccountMembership
 from bright_server.commit.backend import Backend
-from bright_server.commit.contract import NOBODY, Membership
 from bright_server.commit.schema_steps import SchemaState
 from bright_server.commit.transfer import StoreExport, StoreImport
 from bright_server.database_address import (
@@ -22,6 +22,7 @@ from bright_server.database_address import (
     SqliteFile,
 )
 from bright_server.errors import ConfigurationError
+from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 
 _FOLDERS: Final[dict[type[DatabaseAddress], str]] = {
@@ -34,28 +35,34 @@ _FOLDERS: Final[dict[type[DatabaseAddress], str]] = {
 _EXTRAS: Final = frozenset({"postgresql", "redis"})
 
 
-def opened(
-    settings: Settings, clock: Clock, membership: Membership = NOBODY
-) -> AbstractAsyncContextManager[Backend]:
-    """Open the database of these settings; see `BackendOpener`.
+@asynccontextmanager
+async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Backend]:
+    """Hold the database of these settings open; see `BackendOpener`.
+
+    Who is a member of a conversation is said by the bindings in the same database.
 
     Raises:
+        MessageStoreError: it cannot be opened, and what to do.
         ConfigurationError: its driver is not installed.
     """
-    if isinstance(settings.database, SqliteFile):
-        return _sqlite(settings, clock)
-    backend: AbstractAsyncContextManager[Backend] = _module(settings, "store").opened(
+    membership = _OwnBindings()
+    opening: AbstractAsyncContextManager[Backend] = _module(settings, "store").opened(
         settings, clock, membership
     )
-    return backend
+    async with opening as backend:
+        membership.bindings = backend.bindings
+        yield backend
 
 
-@asynccontextmanager
-async def _sqlite(settings: Settings, clock: Clock) -> AsyncIterator[Backend]:
-    async with _module(settings, "store").opened(settings, clock) as store:
-        if not hasattr(store, "observations"):
-            store.observations = store
-        yield store
+class _OwnBindings:
+    """See `Membership`: by bindings that are there once the database is open."""
+
+    bindings: BindingLedger | None = None
+
+    async def is_member(self, actor: str, conversation: ConversationKey) -> bool:
+        if self.bindings is None:
+            return False
+        return await AccountMembership(self.bindings).is_member(actor, conversation)
 
 
 @asynccontextmanager

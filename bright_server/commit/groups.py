@@ -96,7 +96,11 @@ class BuyerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Asks for one real write on the way that messages take (MS-15)."""
+    """Asks for one real write on the way that messages take (MS-15).
+
+    Each value is greater than the asker's last. A store that several servers share
+    keeps the greatest.
+    """
 
     value: int
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from itertools import count
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bright_server.authorization.contract import Authority
+from bright_server.clock import Clock
+from bright_server.commit.contract import MessageCommitter
 from bright_server.commit.group_committer import Committer
 from bright_server.commit.groups import (
     ObservationStore,
@@ -71,12 +72,15 @@ class ReadinessProbe:
         return None
 
 
-def store_check(committer: Committer, store: ObservationStore) -> Check:
+def store_check(committer: Committer, store: ObservationStore, clock: Clock) -> Check:
     """Check that the store writes durably, in line with messages, and reads it back."""
-    values = count(1)
+    last = 0
 
     async def check() -> None:
-        value = next(values)
+        nonlocal last
+        # Servers that share a store share the probe, too: so it is the time.
+        last = max(last + 1, clock.now_ms())
+        value = last
         outcome = await committer.submit(Probe(value), 0)
         if not isinstance(outcome, ProbeStored):
             raise StoreUnavailable("write the probe", str(outcome))
@@ -84,6 +88,11 @@ def store_check(committer: Committer, store: ObservationStore) -> Check:
             raise StoreUnavailable("read the probe back", "it is an older one")
 
     return check
+
+
+def commits_check(committer: MessageCommitter) -> Check:
+    """Check that a message could be committed by itself, in the store and its log."""
+    return committer.readiness
 
 
 def authority_check(authority: Authority) -> Check:

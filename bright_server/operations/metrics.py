@@ -29,6 +29,7 @@ from bright_server.commit.groups import (
     Outcome,
     ProfilesStored,
 )
+from bright_server.commit.recovery import RecoveryReport
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
 _MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
@@ -37,7 +38,7 @@ _MESSAGES = (1, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 class Metrics:
     """The server's metrics, in a registry of their own.
 
-    A `CommitWatch`, an `AuthorityWatch` and `CommandCounts`.
+    A `CommitWatch`, a `RecoveryWatch`, an `AuthorityWatch` and `CommandCounts`.
     """
 
     def __init__(self) -> None:
@@ -63,6 +64,15 @@ class Metrics:
             "bright_group_commit_seconds",
             "From taking a group to its being on disk",
             _SECONDS,
+        )
+        self._recovered = self._counter(
+            "bright_recovered_commits",
+            "Commits that recovery has finished in their sender's place",
+        )
+        self._passes = self._counter(
+            "bright_recovery_passes",
+            "Looks for commits that were left: made, left to another server, or failed",
+            "outcome",
         )
         self._authority = self._histogram(
             "bright_authority_question_seconds",
@@ -130,6 +140,15 @@ class Metrics:
             else:
                 for ledger, what, entries in _entries_of(outcome):
                     self._entries.labels(ledger, what).inc(entries)
+
+    def pass_ended(self, report: RecoveryReport) -> None:
+        """See `RecoveryWatch.pass_ended`."""
+        self._recovered.inc(report.recovered)
+        if report.failure is not None:
+            outcome = "failed"
+        else:
+            outcome = "made" if report.held_lease else "elsewhere"
+        self._passes.labels(outcome).inc()
 
     def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
         return Counter(name, help_text, labels, registry=self.registry)

@@ -301,7 +301,10 @@ async def test_health_and_metrics_say_what_is(server: Server, token: str) -> Non
         metrics = (await server.get("/metrics"))[1]
 
     assert await server.get("/livez") == (200, "ok\n")
-    assert await server.get("/readyz") == (200, "store: ok\nauthority: ok\n")
+    assert await server.get("/readyz") == (
+        200,
+        "store: ok\ncommits: ok\nauthority: ok\n",
+    )
     assert 'bright_messages_total{outcome="committed"} 1.0' in metrics
     assert 'bright_messages_total{outcome="duplicate"} 1.0' in metrics
     assert "bright_connections 1.0" in metrics
