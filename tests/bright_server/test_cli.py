@@ -262,7 +262,9 @@ def test_a_command_whose_extra_is_missing_says_which(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = EntryPoint("demo", "no_such_module:command", "bright.commands")
-    monkeypatch.setattr("bright_server.cli.entrance.entry_points", lambda group: [broken])
+    monkeypatch.setattr(
+        "bright_server.cli.entrance.entry_points", lambda group: [broken]
+    )
 
     assert run("demo", "--any", "argument") == 2
     assert "bright-sync[harness]" in capsys.readouterr().err

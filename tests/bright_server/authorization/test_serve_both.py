@@ -147,7 +147,7 @@ async def test_the_whole_way_of_a_message_is_the_same(realm: Realm) -> None:
     assert anchor["latestMessageId"] == str(FIRST_ID + 2)
     assert len(await dumped(server.database, "message")) == 2
     status, lines = await server.get("/readyz")
-    assert (status, lines) == (200, "store: ok\nauthority: ok\n")
+    assert (status, lines) == (200, "store: ok\ncommits: ok\nauthority: ok\n")
 
 
 ASKING = {
