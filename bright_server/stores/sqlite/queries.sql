@@ -98,7 +98,7 @@ ON CONFLICT (channel_account_id, conversation_id) DO UPDATE SET
 
 -- name: claim_anchors
 -- An anchor moves forward only: by the claimed message's time, then by its id. The
--- filter also drops claims whose message is not stored.
+-- filter also drops claims whose message is not stored, or not in the log yet.
 INSERT INTO anchor (conversation, message_id, sent_at_ms, anchored_at_ms)
 SELECT m.conversation, m.message_id, m.sent_at_ms, json_extract(claim.value, '$[3]')
 FROM json_each(?) AS claim
@@ -108,6 +108,7 @@ CROSS JOIN conversation AS c
 CROSS JOIN message AS m
     ON m.conversation = c.conversation
     AND m.message_id = json_extract(claim.value, '$[2]')
+    AND m.position > 0
 WHERE true
 ON CONFLICT (conversation) DO UPDATE SET
     message_id = excluded.message_id,
@@ -125,6 +126,7 @@ CROSS JOIN conversation AS c
 CROSS JOIN message AS m
     ON m.conversation = c.conversation
     AND m.message_id = json_extract(claim.value, '$[2]')
+    AND m.position > 0
 JOIN anchor AS a ON a.conversation = c.conversation
 
 -- name: touch_activity
@@ -187,13 +189,21 @@ INSERT INTO card_conflict (
 ON CONFLICT DO NOTHING
 
 -- name: read_messages
--- With the newest profile of the contact, both of one moment (OT-86).
+-- With the newest profile of the contact, both of one moment (OT-86). They end before
+-- the first place that is open still, so that who reads on misses nothing.
 SELECT m.sequence, m.message_id, m.sender_id, m.direction, m.sent_at_ms, m.kind, m.text,
     m.content, m.quote, m.recall, m.raw, p.ali_id, p.observed_at_ms, p.profile
 FROM conversation AS c
 CROSS JOIN message AS m ON m.conversation = c.conversation
 LEFT JOIN contact_profile AS p ON p.conversation = c.conversation
 WHERE c.channel_account_id = ? AND c.conversation_id = ? AND m.sequence > ?
+    AND m.sequence < coalesce(
+        (
+            SELECT min(s.sequence) FROM single_commit AS s
+            WHERE s.conversation = c.conversation AND s.state < 4
+        ),
+        9223372036854775807
+    )
 ORDER BY m.sequence LIMIT ?
 
 -- name: write_probe

@@ -7,18 +7,25 @@ and the oldest server that may open it; a server that is older than that refuses
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 import uuid
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from bright_server.errors import SchemaRefused
+from bright_server.clock import Clock
+from bright_server.commit.schema_steps import SchemaState, SchemaStep
+from bright_server.errors import SchemaRefused, StoreMissing
+from bright_server.settings import Settings
 from bright_server.stores.sqlite.connection import (
+    NO_DATABASE,
     StoreConnection,
+    connected,
     patiently,
     scalar,
     translated,
@@ -50,6 +57,45 @@ def steps() -> list[Step]:
         if (match := _STEP_NAME.match(entry.name))
     ]
     return sorted(found, key=lambda step: step.version)
+
+
+async def schema_state(settings: Settings) -> SchemaState:
+    """See `SchemaSteps.schema_state`."""
+    return await asyncio.to_thread(_state, _existing(settings))
+
+
+async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
+    """See `SchemaSteps.step_forward`."""
+    database = _existing(settings)
+    async with connected(database, settings.busy_timeout_ms) as connection:
+        await prepare(connection, database, clock.now_ms())
+    return await schema_state(settings)
+
+
+def _existing(settings: Settings) -> Path:
+    database = settings.database_path
+    if not database.is_file():
+        raise StoreMissing(database)
+    return database
+
+
+def _state(path: Path) -> SchemaState:
+    with (
+        translated(f"read {path}"),
+        closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as database,
+    ):
+        database.execute("PRAGMA query_only=ON")
+        try:
+            version = _stored_version(database, path)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            raise SchemaRefused(path, NO_DATABASE) from error
+    due = [step for step in steps() if step.version > version]
+    return SchemaState(
+        version,
+        [SchemaStep(each.version, each.name.removesuffix(".sql")) for each in due],
+    )
 
 
 async def prepare(connection: StoreConnection, database: Path, now_ms: int) -> str:

@@ -27,6 +27,10 @@ CREATE TABLE single_commit (
 -- What recovery looks for: a commit leaves it when it is done.
 CREATE INDEX unfinished_commit ON single_commit (created_at_ms, number) WHERE state < 4;
 
+-- Where readers of a conversation have to stop: what is under way may come before what
+-- is there.
+CREATE INDEX open_place ON single_commit (conversation, sequence) WHERE state < 4;
+
 -- What a message has that a page's messages do not. A record that is not in the log yet
 -- stands in `message` at the negative number of its commit; publishing gives it the next
 -- position, here as there.

@@ -1,4 +1,4 @@
-"""The embedded store for the contract suites: one file, opened as often as they like."""
+"""The embedded store for the contract suites: one file, opened again and again."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ class SqliteUnderTest:
         return f"{__name__}:under_test {self.folder}"
 
     def opened(
-        self, clock: Clock, membership: Membership, **changes: Any
+        self, clock: Clock, membership: Membership, **changes: object
     ) -> AbstractAsyncContextManager[SqliteStore]:
-        settings = Settings(**{"database": self.database, **changes})
+        given: dict[str, Any] = {"database": self.database, **changes}
+        settings = Settings(**given)
         return opened(settings, clock, membership)
 
     async def published(self, backend: Backend) -> list[str]:
