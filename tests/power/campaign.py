@@ -1,8 +1,7 @@
 """Power cuts under load: real servers on a disk that forgets, and who has the ACKs.
 
-A rig is what runs on the disk: Bright, and the engine of its database where that is a
-process of its own. In every life of the machine some extensions send as fast as they
-are answered; then the power goes, in the middle of it.
+In every life of the machine some extensions send as fast as they are answered; then the
+power goes, in the middle of it.
 """
 
 from __future__ import annotations
@@ -10,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import psutil
 from websockets.exceptions import ConnectionClosed
 
 from tests.bright_server.frames import Frame, batch, message
-from tests.bright_server.processes import Server, create_binding
+from tests.bright_server.processes import Server
 from tests.power.machine import PowerSwitch
+from tests.power.rigs import Rig, Stored
 
 CUTS: Final = int(os.environ.get("BRIGHT_CUTS", "3"))
 """How often the power goes in each test of an engine."""
@@ -28,41 +28,9 @@ CUTS: Final = int(os.environ.get("BRIGHT_CUTS", "3"))
 _SOURCES: Final = 4
 _ACKS_A_LIFE: Final = 40
 _ACK_SECONDS: Final = 60.0
+_PAUSE_SECONDS: Final = 0.02
 
-Stored = Mapping[str, Sequence[tuple[int, str]]]
-"""Of each conversation the sequence and id of its messages, in order."""
-
-
-class Rig(Protocol):
-    """What runs on the disk."""
-
-    async def start(self) -> None:
-        """Start the database's engine, if it has one, on what is on the disk."""
-        ...
-
-    def kill(self) -> None:
-        """End the engine by SIGKILL, with all its processes."""
-        ...
-
-    @property
-    def address(self) -> str:
-        """Return the database's address, as `--database` takes it."""
-        ...
-
-    def serving(self, **settings: object) -> AbstractAsyncContextManager[Server]:
-        """Hold a running `bright serve` on the database."""
-        ...
-
-    async def stored(self, conversations: Sequence[str]) -> Stored:
-        """Return what the database has, read by Bright's own store."""
-        ...
-
-
-async def bound(rig: Rig) -> str:
-    """Have the database made, and a binding in it by an operator's command."""
-    await rig.start()
-    async with rig.serving():
-        return str((await create_binding(rig.address))["token"])
+Meddle = Callable[[Server], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -85,21 +53,24 @@ class Source:
             async with server.extension() as extension:
                 await extension.greet(token, deviceId=f"device-{self.number}")
                 while True:
-                    self._note(await extension.ask(self._batch(size)))
+                    if not self._note(await extension.ask(self._batch(size))):
+                        await asyncio.sleep(_PAUSE_SECONDS)
 
     def _batch(self, size: int) -> Frame:
         change = {"conversationId": self.conversation}
         numbers = range(self._next, self._next + size)
         return batch(*(message(number, **change) for number in numbers), **change)
 
-    def _note(self, answer: Frame) -> None:
+    def _note(self, answer: Frame) -> bool:
         results = answer.get("results", [])
         for result in results:
             if result["status"] == "confirmed":
                 before = self.acked.setdefault(result["messageId"], result["sequence"])
                 assert before == result["sequence"], "a message has two places"
-        if all(result["status"] == "confirmed" for result in results):
+        done = all(result["status"] == "confirmed" for result in results)
+        if done:
             self._next += len(results)
+        return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +91,26 @@ class Campaign:
         self._random = random.Random(seed)  # noqa: S311 - no secret
         self.sources = [Source(number) for number in range(_SOURCES)]
 
-    async def cut_and_compare(self, chance: float = 0) -> Loss:
-        """Live until there are some ACKs more, cut the power, and look what is left."""
-        await self._live_until_the_cut(chance)
+    async def cut_and_compare(
+        self, chance: float = 0, meddle: Meddle | None = None
+    ) -> Loss:
+        """Live until there are some ACKs more, cut the power, and look what is left.
+
+        What is not durable survives by chance, page by page. `meddle` is done to the
+        running server before the load.
+        """
+        await self._live_until_the_cut(chance, meddle)
         await self._power.restore()
         await self._rig.start()
-        stored = await self._rig.stored([each.conversation for each in self.sources])
+        stored = await self._rig.stored(*(each.conversation for each in self.sources))
         return self._compared(stored)
 
-    async def _live_until_the_cut(self, chance: float) -> None:
+    async def _live_until_the_cut(self, chance: float, meddle: Meddle | None) -> None:
         wanted = self._acked() + self._random.randint(_ACKS_A_LIFE, 3 * _ACKS_A_LIFE)
         size = self._random.choice((1, 3, 10))
         async with self._rig.serving() as server:
+            if meddle is not None:
+                await meddle(server)
             running = [
                 asyncio.create_task(each.run(server, self._token, size))
                 for each in self.sources

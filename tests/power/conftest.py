@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from tests.power.machine import PowerSwitch, switched_on
 
 
 @pytest.fixture
-async def power(tmp_path: Path) -> AsyncIterator[PowerSwitch]:
+async def power() -> AsyncIterator[PowerSwitch]:
     """The switch of a mounted disk on which nothing lasts that was not synced."""
-    async with switched_on(tmp_path) as switch:
+    async with switched_on() as switch:
         yield switch

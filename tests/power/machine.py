@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -101,17 +102,14 @@ def require_fuse() -> None:
 
 
 @asynccontextmanager
-async def switched_on(
-    folder: Path, *, strict: bool = True
-) -> AsyncIterator[PowerSwitch]:
-    """Mount an empty disk at `folder / "disk"`, in a process of its own.
+async def switched_on(*, strict: bool = True) -> AsyncIterator[PowerSwitch]:
+    """Mount an empty disk, in a process of its own, where every user can reach it.
 
     Of a `strict` disk, a file's entry in its directory lasts only after an fsync of the
     directory. At the end the mount is gone, whatever happened.
     """
     require_fuse()
-    disk = folder / "disk"
-    disk.mkdir()
+    disk = _made_folder()
     arguments = ["--strict"] if strict else []
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -132,3 +130,12 @@ async def switched_on(
         assert process.stdin is not None
         process.stdin.close()
         await asyncio.wait_for(process.wait(), _ANSWER_SECONDS)
+        os.rmdir(disk)  # noqa: PTH106 - what is not unmounted is not to be walked
+
+
+def _made_folder() -> Path:
+    # Short and not below a folder of this user's alone: a database's server may run as
+    # another one, and the name of a Unix socket has few characters.
+    folder = Path(tempfile.mkdtemp(prefix="bright-disk-", dir="/tmp"))
+    folder.chmod(0o755)
+    return folder

@@ -130,8 +130,8 @@ async def test_entries_last_after_an_fsync_of_their_folder_only(
     assert await on((disk / "replaced").read_text) == "kept"
 
 
-async def test_a_disk_that_is_not_strict_keeps_entries_at_once(tmp_path: Path) -> None:
-    async with switched_on(tmp_path, strict=False) as power:
+async def test_a_disk_that_is_not_strict_keeps_entries_at_once() -> None:
+    async with switched_on(strict=False) as power:
         await on(lambda: write_synced(power.disk / "a", b"synced", folder=False))
         await on(lambda: (power.disk / "a").rename(power.disk / "b"))
         await on(lambda: (power.disk / "empty").write_bytes(b"not synced"))

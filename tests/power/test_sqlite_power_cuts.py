@@ -12,15 +12,15 @@ from bright_server.clock import SystemClock
 from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.store import opened
-from tests.power.campaign import CUTS, Campaign, bound
+from tests.power.campaign import CUTS, Campaign
 from tests.power.machine import PowerSwitch
-from tests.power.sqlite_rig import SqliteRig
+from tests.power.rigs import SqliteRig
 
 
 @pytest.mark.timeout(60 + 10 * CUTS)
 async def test_ms_27_every_ack_survives_each_power_cut(power: PowerSwitch) -> None:
     rig = SqliteRig(power.disk)
-    campaign = Campaign(power, rig, await bound(rig))
+    campaign = Campaign(power, rig, await rig.bind())
 
     for cut in range(CUTS):
         # By turns all that was not synced is lost, or a part of it, in any order.
@@ -35,7 +35,7 @@ async def test_with_another_synchronous_the_same_cut_loses_acked_messages(
 ) -> None:
     careless = (sys.executable, "-m", "tests.power.careless", level)
     rig = SqliteRig(power.disk, careless)
-    token = await bound(rig)
+    token = await rig.bind()
     await power.sync()
 
     loss = await Campaign(power, rig, token).cut_and_compare()

@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.bright_server.frames import CONVERSATION, Frame, batch, heartbeat, message
 from tests.bright_server.processes import Extension, Server
-from tests.power.campaign import Rig
+from tests.power.rigs import Rig
 
 RECOVERY_SECONDS: Final = 60.0
 
@@ -90,6 +90,6 @@ async def drilled(
         status, said = await server.end()
         assert status == 0
         assert "Traceback" not in said
-    places = (await rig.stored([CONVERSATION]))[CONVERSATION]
+    places = (await rig.stored(CONVERSATION))[CONVERSATION]
     assert [sequence for sequence, _ in places] == list(range(1, 10))
     return drill.said_when_red
