@@ -13,7 +13,7 @@ import pytest
 
 from bright_server.commit.groups import ObservedProfiles, ProfilesStored
 from bright_server.database_address import SqliteFile
-from bright_server.errors import SchemaRefused, StoreUnavailable
+from bright_server.errors import SchemaRefused, StoreMissing, StoreUnavailable
 from bright_server.messages import BindingId, Grant, ObservedProfile
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema
@@ -21,7 +21,10 @@ from bright_server.stores.sqlite.dump import dump
 from bright_server.stores.sqlite.store import opened
 from tests.bright_server.frames import ACCOUNT, CONVERSATION
 from tests.bright_server.manual_clock import ManualClock
-from tests.bright_server.stores.sqlite.version_1 import write_version_1
+from tests.bright_server.stores.sqlite.version_1 import (
+    write_version_1,
+    write_version_2,
+)
 from tests.bright_server.stores.sqlite.works import KEY, batch, observed, sequences
 
 
@@ -133,6 +136,41 @@ async def test_a_database_of_version_1_is_stepped_forward_and_keeps_every_row(
         table: before[table] for table in kept
     }
     assert everything(settings.database_path) == after
+
+
+async def test_a_database_of_version_2_is_stepped_forward_and_keeps_every_row(
+    settings: Settings,
+) -> None:
+    """MS-01: single commits get their tables; nothing is rewritten."""
+    write_version_2(settings.database_path)
+    before = everything(settings.database_path)
+    state = await schema.schema_state(settings)
+
+    stepped = await schema.step_forward(settings, ManualClock())
+    after = everything(settings.database_path)
+
+    assert (state.version, [each.name for each in state.due]) == (
+        2,
+        ["0003_single_commits"],
+    )
+    assert (stepped.version, stepped.due) == (schema.SCHEMA_VERSION, [])
+    assert after["store"] == [(1, "the store's name", 3, 3, 5)]
+    kept = before.keys() - {"store"}
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+
+
+async def test_asking_for_the_schema_changes_nothing_and_makes_no_file(
+    settings: Settings,
+) -> None:
+    with pytest.raises(StoreMissing):
+        await schema.schema_state(settings)
+    with pytest.raises(StoreMissing):
+        await schema.step_forward(settings, ManualClock())
+    assert not settings.database_path.exists()
+
+    settings.database_path.write_bytes(b"this is no database at all" * 99)
+    with pytest.raises(SchemaRefused, match="not a SQLite database"):
+        await schema.schema_state(settings)
 
 
 async def test_a_stepped_database_is_as_a_new_one_and_is_written_on(

@@ -1,4 +1,4 @@
-"""A database as the first server wrote it."""
+"""A database as the first server wrote it, and as the second stepped it forward."""
 
 from __future__ import annotations
 
@@ -37,3 +37,16 @@ def write_version_1(path: Path) -> None:
         for table, row in rows.items():
             places = ", ".join("?" * len(row))
             database.execute(f"INSERT INTO {table} VALUES ({places})", row)
+
+
+def write_version_2(path: Path) -> None:
+    """Step the first server's database forward as the second did, and add a row."""
+    write_version_1(path)
+    (second,) = [step for step in schema.steps() if step.version == 2]
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in schema.split_statements(second.statements):
+            database.execute(statement)
+        database.execute("UPDATE store SET schema_version = 2")
+        database.execute(
+            "INSERT INTO contact_profile VALUES (1, NULL, '{}', 'f', 5, 6, 'bnd_1')"
+        )
