@@ -28,6 +28,7 @@ from bright_server.messages import (
     ObservedMessage,
     ObservedMessages,
 )
+from bright_server.settings import Settings
 
 R = TypeVar("R", AuthenticatedSend, ReserveCandidate, HistoryQuery)
 
@@ -52,6 +53,11 @@ class Everybody:
 def changed(record: R, changes: dict[str, object]) -> R:
     """Return a record that differs so; a field that is none is refused."""
     return replace(record, **cast("dict[str, Any]", changes))
+
+
+def changed_settings(**changes: object) -> Settings:
+    """Return the default settings, but for these."""
+    return Settings(**cast("dict[str, Any]", changes))
 
 
 def sending(
