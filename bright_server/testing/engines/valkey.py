@@ -28,6 +28,7 @@ from bright_server.testing.engines.processes import Watched, free_port
 URL_VARIABLE: Final = "BRIGHT_TEST_REDIS_URL"
 HOST: Final = "127.0.0.1"
 
+_OK: Final = b"+OK\r\n"
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.005
@@ -209,6 +210,16 @@ class Valkey:
             raise EngineError(f"{words[0]}: {reply.decode(errors='replace').strip()}")
         return reply
 
+    def empty(self, number: int) -> None:
+        """Throw away all of one numbered database.
+
+        Raises:
+            EngineError: it could not.
+        """
+        secret = self.options.password
+        if (said := _in_database(HOST, self.port, number, b"FLUSHDB", secret)) != _OK:
+            raise EngineError(f"FLUSHDB {number}: {said!r}")
+
     def wait_until(self, condition: Callable[[], bool], what: str = "it") -> None:
         """Wait for a condition, for as long as the process runs and time is left.
 
@@ -280,8 +291,8 @@ def lent(url: str) -> Iterator[str]:
     number = parts.path.removeprefix("/")
     if parts.scheme != "redis" or parts.password or not number.isdigit():
         raise EngineError(f"{URL_VARIABLE}: give redis://HOST:PORT/NUMBER")
-    host, port = parts.hostname or HOST, parts.port or 6379
-    if (size := _in_database(host, port, number, b"DBSIZE")) != b":0\r\n":
+    where = (parts.hostname or HOST, parts.port or 6379, int(number))
+    if (size := _in_database(*where, b"DBSIZE")) != b":0\r\n":
         raise EngineError(
             f"{URL_VARIABLE}: database {number} is not empty ({size!r}); nothing was"
             " touched: give one that is"
@@ -289,16 +300,21 @@ def lent(url: str) -> Iterator[str]:
     try:
         yield url
     finally:
-        _in_database(host, port, number, b"FLUSHDB")
+        _in_database(*where, b"FLUSHDB")
 
 
-def _in_database(host: str, port: int, number: str, command: bytes) -> bytes:
+def _in_database(
+    host: str, port: int, number: int, command: bytes, password: str | None = None
+) -> bytes:
     try:
         with socket.create_connection((host, port), 5) as connection:
-            connection.sendall(f"SELECT {number}\r\n".encode())
-            if (selected := connection.recv(256)) != b"+OK\r\n":
-                return selected
-            connection.sendall(command + b"\r\n")
-            return connection.recv(256)
+            said = b""
+            first = [b"AUTH %s" % password.encode()] if password else []
+            for words in (*first, b"SELECT %d" % number, command):
+                connection.sendall(words + b"\r\n")
+                said = connection.recv(256)
+                if said.startswith(b"-"):
+                    break
+            return said
     except OSError as error:
-        raise EngineError(f"{URL_VARIABLE}: {error}") from error
+        raise EngineError(f"a database of {host}:{port}: {error}") from error

@@ -1,0 +1,95 @@
+"""What a database says of itself: made, stepped forward, or refused.
+
+The key `bright:store` has the store's id, the version of what is in the database, the
+oldest server that may open it, and into how many shards it is spread; the last never
+changes, whatever the settings say.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bright_server.clock import Clock
+from bright_server.errors import SchemaRefused, StoreMissing
+from bright_server.settings import Settings
+from bright_server.stores.redis.connection import RedisLink
+from bright_server.stores.redis.keys import STORE
+from bright_server.stores.redis.scripts import call
+
+SCHEMA_VERSION: Final = 1
+# Raised only with a step after which older servers would read the data wrongly.
+OLDEST_COMPATIBLE_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoreKey:
+    """What stands in `bright:store`."""
+
+    store_id: str
+    version: int
+    oldest: int
+    shards: int
+    made_at_ms: int
+
+
+async def prepare(link: RedisLink, settings: Settings, clock: Clock) -> StoreKey:
+    """Make the database where there is none; refuse one that is too new.
+
+    Two servers that start at once make one database.
+
+    Raises:
+        SchemaRefused: it belongs to a newer server, or to another program.
+        StoreUnavailable: it could not be read or written.
+    """
+    reply = await link.run(
+        "prepare the database",
+        call(
+            "found",
+            (STORE,),
+            (
+                uuid.uuid4().hex, SCHEMA_VERSION, OLDEST_COMPATIBLE_VERSION,
+                settings.redis_shards, clock.now_ms(),
+            ),
+        ),
+    )  # fmt: skip
+    return _checked(reply, settings)
+
+
+async def read(link: RedisLink, settings: Settings) -> StoreKey:
+    """Return what the database says of itself; none is made.
+
+    Raises:
+        StoreMissing: there is none.
+        SchemaRefused: it belongs to a newer server, or to another program.
+        StoreUnavailable: it could not be read.
+    """
+    reply = await link.run(
+        "read the database's version",
+        ("HMGET", STORE, "id", "version", "oldest", "shards", "made"),
+        durable=False,
+    )
+    if reply[0] is None:
+        raise StoreMissing(str(settings.database))
+    return _checked(reply, settings)
+
+
+def _checked(reply: Sequence[bytes | None], settings: Settings) -> StoreKey:
+    try:
+        store_id, *numbers = reply
+        found = StoreKey((store_id or b"").decode(), *(int(n or b"") for n in numbers))
+    except ValueError as error:
+        raise SchemaRefused(
+            str(settings.database),
+            f"{STORE} is not what Bright writes: choose another database number",
+        ) from error
+    if found.oldest > SCHEMA_VERSION:
+        raise SchemaRefused(
+            str(settings.database),
+            f"its schema {found.version} needs a server that knows schema"
+            f" {found.oldest}, this one knows {SCHEMA_VERSION}: upgrade Bright, or"
+            " restore an older copy",
+        )
+    return found

@@ -1,0 +1,8 @@
+-- Takes or prolongs a lease. Key: the lease. Arguments: its holder, how long it lasts.
+-- Returns 1, or 0 if somebody else holds it; it ends by the server's own clock.
+local holder = call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then
+  return 0
+end
+call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
