@@ -1,15 +1,15 @@
-"""Bright on a SQLite file with another `synchronous` than its own: loses what it ACKs.
+"""A program of Bright's on a SQLite file that is not synced: it loses what it ACKs.
 
-Run as `python -m tests.power.careless LEVEL serve …`. It shows that the tests of power
-cuts can fail, and nothing else.
+Run as `python -m tests.power.careless LEVEL MODULE …`, with a level of `synchronous`.
+It shows that the tests of power cuts can fail, and nothing else.
 """
 
 from __future__ import annotations
 
+import runpy
 import sqlite3
 import sys
 
-from bright_server.cli import main
 from bright_server.stores.sqlite import connection
 
 
@@ -26,4 +26,4 @@ def forget_durability(level: str) -> None:
 
 if __name__ == "__main__":
     forget_durability(sys.argv.pop(1))
-    sys.exit(main())
+    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

@@ -15,6 +15,7 @@ from bright_server.stores.sqlite.store import opened
 from tests.power.campaign import CUTS, Campaign
 from tests.power.machine import PowerSwitch
 from tests.power.rigs import SqliteRig
+from tests.power.sent_campaign import SentCampaign
 
 
 @pytest.mark.timeout(60 + 10 * CUTS)
@@ -29,18 +30,33 @@ async def test_ms_27_every_ack_survives_each_power_cut(power: PowerSwitch) -> No
     assert loss.acked >= 40 * CUTS
 
 
+@pytest.mark.timeout(60 + 10 * CUTS)
+async def test_ms_27_and_21_sent_messages_survive_and_recovery_alone_finishes_the_rest(
+    power: PowerSwitch,
+) -> None:
+    rig = SqliteRig(power.disk)
+    await rig.bind()
+    campaign = SentCampaign(power, rig)
+
+    for cut in range(CUTS):
+        assert await campaign.cut_and_compare(chance=cut % 2 / 2) == []
+    assert len(campaign.acked) >= 40 * CUTS
+
+
 @pytest.mark.parametrize("level", ["NORMAL", "OFF"])
 async def test_with_another_synchronous_the_same_cut_loses_acked_messages(
     power: PowerSwitch, level: str
 ) -> None:
-    careless = (sys.executable, "-m", "tests.power.careless", level)
-    rig = SqliteRig(power.disk, careless)
+    careless = ("tests.power.careless", level)
+    rig = SqliteRig(power.disk, (sys.executable, "-m", *careless, "bright_server"))
     token = await rig.bind()
     await power.sync()
 
     loss = await Campaign(power, rig, token).cut_and_compare()
-
     assert loss.messages
+
+    sent = SentCampaign(power, rig, (*careless, "tests.power.sending"))
+    assert await sent.cut_and_compare()
 
 
 async def test_ms_15_a_file_that_sqlite_would_not_sync_is_refused(
