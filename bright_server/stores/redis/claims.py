@@ -222,7 +222,7 @@ class Claims:
             "reserve",
             (
                 keys.shard.commit(name), keys.facts, keys.shard.due, keys.ids,
-                keys.history, keys.shard.conversations,
+                keys.history, keys.open, keys.shard.conversations,
             ),
             (
                 claim.identity or b"", claim.frozen or b"", record.created_at_ms, name,

@@ -209,7 +209,12 @@ class RedisMessageStore(MessageStore):
         expires_at_ms = intent.record.history_expires_at_ms
         return call(
             "advance",
-            (keys.shard.commit(name), keys.shard.due, keys.shard.expiry),
+            (
+                keys.shard.commit(name),
+                keys.shard.due,
+                keys.shard.expiry,
+                keys.open,
+            ),
             (
                 step,
                 position.partition,

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Final, TypeAlias, cast
 
+from bright_server.commit.encoding import envelope_key
 from bright_server.commit.observed_content import CONTENT_FIELDS
+from bright_server.commit.records import CommitKey
 from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
+from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.redis import schema
 from bright_server.stores.redis.connection import RedisLink, linked
 from bright_server.stores.redis.keys import ConversationKeys, Layout
@@ -78,7 +81,8 @@ async def _conversation(
     yield _facts(key, known)
     places = _texts(ids)
     async for member in _history(link, keys, key):
-        yield _message(key, member, places, keys.shard.partition)
+        position = await _position(link, keys, key, member, places)
+        yield _message(key, member, position, keys.shard.partition)
     for record in _conflicts(key, conflicts):
         yield record
     if "anchor" in known:
@@ -116,6 +120,29 @@ async def _history(
             return
 
 
+async def _position(
+    link: RedisLink,
+    keys: ConversationKeys,
+    key: ConversationKey,
+    member: Member,
+    places: dict[str, str],
+) -> int | None:
+    record = member.record
+    if member.is_of_a_group:
+        return int(places[record.message_id].split(",")[1])
+    names = (
+        envelope_key(each, record)
+        for each in (
+            CommitKey("sent", "", "", ""),
+            observed_key(key, record.message_id),
+        )
+    )
+    found = await link.run(
+        _DOING, ("HMGET", keys.shard.log_keys, *names), durable=False
+    )
+    return next((int(each) for each in found if each is not None), None)
+
+
 def _facts(key: ConversationKey, known: dict[str, Any]) -> Record:
     complete = known.get("complete")
     page = known.get("page")
@@ -133,11 +160,9 @@ def _facts(key: ConversationKey, known: dict[str, Any]) -> Record:
 
 
 def _message(
-    key: ConversationKey, member: Member, places: dict[str, Any], partition: str
+    key: ConversationKey, member: Member, position: int | None, partition: str
 ) -> Record:
     message = member.stored.message
-    place = str(places.get(message.message_id, "")).split(",")
-    position = int(place[1]) if member.is_of_a_group else None
     return _record(
         "message", key, messageId=message.message_id, sequence=member.sequence,
         position=position, partition=partition, senderId=message.sender_id,
@@ -173,7 +198,7 @@ def _cards(
         )  # fmt: skip
 
 
-def _record(kind: str, key: ConversationKey, **values: object) -> Record:
+def _record(kind: str, key: ConversationKey, /, **values: object) -> Record:
     record: Record = {"type": kind, **_scope(key)}
     for name, value in values.items():
         if name in _JSON and value:

@@ -131,6 +131,11 @@ class ConversationKeys:
         return self._part("h")
 
     @property
+    def open(self) -> str:
+        """Return the key of the places that are not committed yet (sorted set)."""
+        return self._part("o")
+
+    @property
     def conflicts(self) -> str:
         """Return the key of what taken scopes would have said (hash)."""
         return self._part("x")

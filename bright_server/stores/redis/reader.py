@@ -34,7 +34,7 @@ class RedisMessages:
     ) -> tuple[Sequence[StoredMessage], ContactProfile | None]:
         """See `MessageReader.messages_after`."""
         keys = self._layout.conversation(conversation)
-        *_, (members, (ali_id, seen, profile)) = await self._link.talk(
+        *_, (members, (ali_id, seen, profile), still_open) = await self._link.talk(
             "read messages",
             [
                 ("MULTI",),
@@ -43,10 +43,13 @@ class RedisMessages:
                     "LIMIT", 0, limit,
                 ),
                 ("HMGET", keys.profile, "aliId", "observedAtMs", "profile"),
+                ("ZRANGE", keys.open, 0, 0),
                 ("EXEC",),
             ],
         )  # fmt: skip
-        stored = [Member(conversation, each).stored for each in members]
+        end = int(still_open[0]) if still_open else None
+        found = [Member(conversation, each) for each in members]
+        stored = [each.stored for each in found if end is None or each.sequence < end]
         if profile is None:
             return stored, None
         name = None if ali_id is None else ali_id.decode()

@@ -13,15 +13,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from bright_server.clock import Clock
+from bright_server.commit.schema_steps import SchemaState, SchemaStep
 from bright_server.errors import SchemaRefused, StoreMissing
 from bright_server.settings import Settings
-from bright_server.stores.redis.connection import RedisLink
+from bright_server.stores.redis.connection import RedisLink, linked
 from bright_server.stores.redis.keys import STORE
 from bright_server.stores.redis.scripts import call
 
 SCHEMA_VERSION: Final = 1
 # Raised only with a step after which older servers would read the data wrongly.
 OLDEST_COMPATIBLE_VERSION: Final = 1
+
+STEPS: Final = (SchemaStep(1, "0001_the_store"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,24 @@ async def read(link: RedisLink, settings: Settings) -> StoreKey:
     if reply[0] is None:
         raise StoreMissing(str(settings.database))
     return _checked(reply, settings)
+
+
+async def schema_state(settings: Settings) -> SchemaState:
+    """See `SchemaSteps.schema_state`."""
+    async with linked(settings) as link:
+        return _state(await read(link, settings))
+
+
+async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
+    """See `SchemaSteps.step_forward`; the first version is all that there is so far."""
+    async with linked(settings) as link:
+        await read(link, settings)
+        return _state(await prepare(link, settings, clock))
+
+
+def _state(found: StoreKey) -> SchemaState:
+    due = [step for step in STEPS if step.version > found.version]
+    return SchemaState(found.version, due)
 
 
 def _checked(reply: Sequence[bytes | None], settings: Settings) -> StoreKey:

@@ -21,6 +21,7 @@ from bright_server.commit.groups import (
     Discovery,
     DiscoveryStored,
     FactsStored,
+    NotStored,
     ObservedBatch,
     ObservedProfiles,
     Outcome,
@@ -81,7 +82,7 @@ class Works:
         """Return what became of a piece of work, from a reply to each command."""
         match work:
             case ObservedBatch():
-                return _committed(len(work.messages), *replies[0])
+                return _committed(len(work.messages), replies[0])
             case Claim():
                 return _claimed(work, replies[0])
             case Discovery():
@@ -106,7 +107,7 @@ class Works:
         return call(
             "batch",
             (
-                keys.facts, keys.ids, keys.history, keys.conflicts,
+                keys.facts, keys.ids, keys.history, keys.open, keys.conflicts,
                 keys.shard.log, keys.shard.log_last, keys.shard.conversations,
             ),
             (
@@ -118,7 +119,7 @@ class Works:
         keys, _ = self._named(work.conversation)
         return call(
             "claim_anchor",
-            (keys.facts, keys.ids, keys.history),
+            (keys.facts, keys.ids, keys.history, keys.open),
             (work.latest_message_id, self._now_ms, exact(work.latest_message_at_ms)),
         )
 
@@ -207,9 +208,10 @@ def _refuse_unstorable(asked: Asked) -> None:
             word.encode()
 
 
-def _committed(
-    size: int, first: int, new: int, others: Sequence[int]
-) -> BatchCommitted:
+def _committed(size: int, reply: Sequence[Any]) -> BatchCommitted | NotStored:
+    if not reply:
+        return NotStored("a message of it is being committed by itself: try again")
+    first, new, others = reply
     if new == size:
         return BatchCommitted(range(first, first + size))
     known = {

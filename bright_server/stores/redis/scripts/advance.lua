@@ -1,9 +1,9 @@
--- Moves a commit on. Keys: commit, commits under way, expiry. Arguments: "publish",
+-- Moves a commit on. Keys: commit, commits under way, expiry, open places. Arguments: "publish",
 -- "commit" or "both"; partition and offset; its name among those under way; the
 -- message's id; when history may let go of it or nothing, and its name for that.
 -- Returns a word, the state, and of a committed one message id, sequence, partition,
 -- offset. Nothing is written unless all is.
-local commit, due, expiry = unpack(KEYS)
+local commit, due, expiry, open = unpack(KEYS)
 local step, partition, offset, name, message_id, expires, expiring = unpack(ARGV)
 local state, kept_partition, kept_offset, sequence, kept_id, identity =
   unpack(call('HMGET', commit, 's', 'p', 'o', 'q', 'm', 'd'))
@@ -31,6 +31,7 @@ call('DEL', commit)
 call('HSET', commit, 's', '4', 'd', identity, 'm', message_id, 'q', sequence,
   'p', partition, 'o', offset)
 call('ZREM', due, name)
+call('ZREM', open, sequence)
 if expires ~= '' then
   call('ZADD', expiry, expires, expiring)
 end

@@ -1,10 +1,13 @@
 -- An observed batch of one conversation: all steps of all its messages at once (MS-23).
--- Keys: facts, ids, history, conflicts, log, log's last number, the shard's set.
+-- Keys: facts, ids, history, open places, conflicts, log, log's last number, the
+-- shard's set.
 -- Arguments: account, conversation, ref, received, now, then of each message its id,
 -- the time it was sent, its canonical content, its raw form or nothing.
 -- Returns the first new sequence, how many are new, and of each other message its index
--- from 0, its sequence, and 1 for a repeat or 2 for a conflict.
-local facts, ids, history, conflicts, log, log_last, all = unpack(KEYS)
+-- from 0, its sequence, and 1 for a repeat or 2 for a conflict. Returns nothing, and has
+-- done nothing, if a message of the batch is being committed by itself: that is no
+-- ground for an ACK yet.
+local facts, ids, history, open, conflicts, log, log_last, all = unpack(KEYS)
 local account, conversation, ref, received, now = unpack(ARGV, 1, 5)
 local HEAD, WIDTH, CHUNK = 5, 4, 500
 local size = (#ARGV - HEAD) / WIDTH
@@ -45,9 +48,17 @@ local function note_conflict(id, content)
   call('HSETNX', conflicts, content .. '\n' .. id, number .. ' ' .. received .. ' ' .. now)
 end
 
+local found = entries_of_ids()
+for index = 1, size do
+  local place = found[index] and string.match(found[index], '^(%d+),,')
+  if place and call('ZSCORE', open, place) then
+    return {}
+  end
+end
+
 know(facts, all, account, conversation, ref)
 local last = tonumber(call('HGET', facts, 'sequence') or '0')
-local found, mine, new, others = entries_of_ids(), {}, {}, {}
+local mine, new, others = {}, {}, {}
 for index = 1, size do
   local id, content = part(index, 1), part(index, 3)
   local same, sequence

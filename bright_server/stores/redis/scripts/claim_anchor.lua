@@ -1,12 +1,12 @@
 -- A claim that a conversation is complete up to a message (OT-50). Keys: facts, ids,
--- history. Arguments: the message's id, now, the time of the latest message.
+-- history, open places. Arguments: the message's id, now, the time of the latest message.
 -- Returns nothing if the message is not stored; else the anchor as it stands, its time,
 -- and 1 if this claim moved it.
-local facts, ids, history = unpack(KEYS)
+local facts, ids, history, open = unpack(KEYS)
 local entry = call('HGET', ids, ARGV[1])
 local sequence = entry and string.match(entry, '^%d+')
 local said, sent
-if sequence then
+if sequence and not call('ZSCORE', open, sequence) then
   said, sent = said_by(history, sequence)
 end
 if not said then

@@ -41,7 +41,7 @@ def address(valkey: Valkey) -> Iterator[str]:
 
 @pytest.fixture
 def settings(address: str) -> Settings:
-    return Settings(database=address, redis_shards=8)  # type: ignore[arg-type]
+    return Settings(database=address, redis_shards=8)
 
 
 @pytest.fixture
