@@ -156,11 +156,11 @@ class CopyRefused(MessageStoreError):
 class CopyDiffers(MessageStoreError):
     """What was copied is not what was read; the copy is not finished."""
 
-    def __init__(self, into: str, kinds: str) -> None:
-        self.into = into
+    def __init__(self, store_id: str, kinds: str) -> None:
+        self.store_id = store_id
         self.kinds = kinds
         super().__init__(
-            f"the copy in {into} differs in its {kinds}: was the source written"
+            f"the copy of {store_id} differs in its {kinds}: was the source written"
             " meanwhile? Remove the copy, and copy again while nobody writes"
         )
 

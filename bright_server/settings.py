@@ -208,6 +208,9 @@ class Settings(BaseSettings):
     redis_wait_ms: Count = 2_000
     """How long they are waited for; without them in time the outcome is unknown."""
 
+    max_copied_records: Count = 1_000
+    """Records that `bright store copy` carries at a time."""
+
     # The writer's process.
     writer_process: bool = True
     """Off, the writer shares this process: less memory, and about half the rate."""

@@ -1,4 +1,4 @@
-"""The command line: `serve`, `binding`, `command`, `pages`, `store`, `schema`, others'.
+"""The command line: which commands there are, and how one ends.
 
 Further commands are found through the entry-point group `bright.commands`: a function
 that gets the subparsers, adds its own, and sets `run` to what takes the parsed
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from bright_server.cli.bindings import add_binding
+from bright_server.cli.migrating import add_migrate
 from bright_server.cli.options import SETTING_OPTIONS, Run, Subparsers, note
 from bright_server.cli.serving import add_serve
 from bright_server.cli.stores import add_store
@@ -27,7 +28,7 @@ from bright_server.errors import BrightError, ConfigurationError
 from bright_server.wire.contract import contract_text
 
 _BUILT_IN: Final = frozenset(
-    {"serve", "binding", "command", "pages", "store", "schema"}
+    {"serve", "binding", "command", "pages", "store", "migrate", "schema"}
 )
 
 
@@ -61,6 +62,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     add_command(subparsers)
     add_pages(subparsers)
     add_store(subparsers)
+    add_migrate(subparsers)
     _add_schema(subparsers)
     # What others add may be slow to load: only for a command that is none of these, and
     # for the help.

@@ -26,13 +26,21 @@ from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey, ObservedMessage
 from bright_server.settings import Settings
 
+ONE_PARTITION: Final = "outbox"
+"""One partition of this name, gapless, which a message's position is the offset in."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
-    """What is there once in a store."""
+    """What is there once in a store.
+
+    `log_layout` names how places in its log are given: stores of the same layout can
+    keep one another's places.
+    """
 
     store_id: str
     created_at_ms: int
+    log_layout: str = ONE_PARTITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +175,20 @@ class CopiedFacts:
     binding_id: str
 
 
-CopiedRecord: TypeAlias = (
-    CopiedBinding
-    | CopiedConversation
+CopiedInConversation: TypeAlias = (
+    CopiedConversation
     | CopiedMessage
-    | CopiedCommit
-    | CopiedLogEntry
     | CopiedConflict
     | CopiedAnchor
     | CopiedProfile
     | CopiedCard
     | CopiedCardConflict
     | CopiedFacts
+)
+"""Those that say their conversation first."""
+
+CopiedRecord: TypeAlias = (
+    CopiedBinding | CopiedCommit | CopiedLogEntry | CopiedInConversation
 )
 
 COPIED_KINDS: Final[Mapping[str, type[CopiedRecord]]] = {
@@ -211,13 +221,13 @@ class CopiedPage:
 class CopyMark:
     """How far a copy is: kept in the store that is copied into.
 
-    Every page of a kind up to `cursor` is loaded; None: none of it. `loaded` counts the
-    records of each kind that are.
+    Every page of a kind up to `cursor` is loaded; None: none of it. No `kind`: all of
+    the store is. `loaded` counts the records of each kind that are.
     """
 
     source: StoreFacts
     store_id: str
-    kind: str
+    kind: str | None
     cursor: str | None
     loaded: Mapping[str, int] = field(default_factory=dict)
 
@@ -251,7 +261,9 @@ class StoreImport(StoreExport, Protocol):
         """Return how far the copy of this source is, begun durably where it was not.
 
         `created_at_ms` stays that of the source. One that was begun keeps the store id
-        that it was begun with.
+        that it was begun with. Where the layouts of the two logs differ, messages, log
+        entries and publications get places of this log, in the order in which they are
+        loaded.
 
         Raises:
             CopyRefused: the store holds something, and no begun copy of this source.
@@ -270,10 +282,9 @@ class StoreImport(StoreExport, Protocol):
         ...
 
     def kept(self, record: CopiedRecord) -> CopiedRecord:
-        """Return a record as this back end keeps it: what compares equal after a copy.
+        """Return a record as this back end keeps it: what it does not keep left out.
 
-        Positions in the log are those of a back end: where they cannot be kept each
-        `position` and `publication` is `LogPosition("", 0)` here.
+        A record that is read from it again equals this, its place in the log apart.
         """
         ...
 

@@ -62,10 +62,11 @@ def _items(
 ) -> Iterator[HistoryItem]:
     for position in positions:
         row = database.execute(SQL["history_record"], position).fetchone()
-        yield HistoryItem(row[0], _record(conversation, row))
+        yield HistoryItem(row[0], record_of(conversation, row))
 
 
-def _record(conversation: ConversationKey, row: tuple[Any, ...]) -> MessageRecord:
+def record_of(conversation: ConversationKey, row: tuple[Any, ...]) -> MessageRecord:
+    """Return the record of `history_record`'s columns."""
     _, created_at_ms, has_detail, *detail = row[:9]
     message = ObservedMessage._make(row[9:])
     if not has_detail:

@@ -36,6 +36,9 @@ SCHEMA_VERSION: Final = 3
 # Raised only with a step after which older servers would read the data wrongly.
 OLDEST_COMPATIBLE_VERSION: Final = 3
 
+UNFINISHED_COPY: Final = "unfinished_copy"
+"""The table that a store has while another is being copied into it."""
+
 _STEP_NAME: Final = re.compile(r"^(\d{4})_\w+\.sql$")
 
 
@@ -112,6 +115,11 @@ async def prepare(connection: StoreConnection, database: Path, now_ms: int) -> s
         return await connection.do(partial(_prepare, path=database, now_ms=now_ms))
 
 
+def step_all(database: sqlite3.Connection, now_ms: int) -> None:
+    """Make every step in an empty file, inside the caller's transaction."""
+    _make_steps(database, 0, now_ms)
+
+
 def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
     # A database that is as it should be is only read: it may be in use.
     if _stored_version(database, path) != SCHEMA_VERSION:
@@ -126,7 +134,10 @@ def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
 
 
 def _step_forward(database: sqlite3.Connection, path: Path, now_ms: int) -> None:
-    version = _stored_version(database, path)
+    _make_steps(database, _stored_version(database, path), now_ms)
+
+
+def _make_steps(database: sqlite3.Connection, version: int, now_ms: int) -> None:
     for step in steps():
         if step.version <= version:
             continue
@@ -153,6 +164,12 @@ def _stored_version(database: sqlite3.Connection, path: Path) -> int:
     }
     if not names:
         return 0
+    if UNFINISHED_COPY in names:
+        raise SchemaRefused(
+            path,
+            "a copy into it was begun and is not finished: run `bright store copy`"
+            " again, or remove it",
+        )
     if "store" not in names:
         raise SchemaRefused(
             path, "it is a database of another program: choose another path"

@@ -1,0 +1,324 @@
+"""A SQLite store that another one is copied into, page by page.
+
+A page and the mark of how far the copy is are one transaction, so a page is never there
+twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from bright_server.clock import Clock
+from bright_server.commit.encoding import encode_frozen, envelope_key
+from bright_server.commit.records import CommitState
+from bright_server.commit.transfer import (
+    COPIED_KINDS,
+    ONE_PARTITION,
+    CopiedAnchor,
+    CopiedBinding,
+    CopiedCard,
+    CopiedCardConflict,
+    CopiedCommit,
+    CopiedConflict,
+    CopiedConversation,
+    CopiedFacts,
+    CopiedInConversation,
+    CopiedLogEntry,
+    CopiedMessage,
+    CopiedPage,
+    CopiedProfile,
+    CopiedRecord,
+    CopyMark,
+    StoreFacts,
+)
+from bright_server.errors import CopyRefused, SchemaRefused
+from bright_server.fanout.contract import LogPosition
+from bright_server.logs.sqlite import PARTITION
+from bright_server.logs.sqlite import SQL as LOG_SQL
+from bright_server.stores.sqlite import schema
+from bright_server.stores.sqlite.commit_rows import CommitRow, add_record
+from bright_server.stores.sqlite.connection import StoreConnection, translated
+from bright_server.stores.sqlite.exporting import SQL, SqliteExport
+from bright_server.wire.text import canonical_json, compact_json, parse_json
+
+T = TypeVar("T")
+Load: TypeAlias = Callable[[sqlite3.Connection, Any], None]
+
+
+class SqliteImport:
+    """See `StoreImport`; it does not own its connection."""
+
+    def __init__(self, connection: StoreConnection, path: Path, clock: Clock) -> None:
+        self._connection = connection
+        self._path = path
+        self._clock = clock
+        self._facts = StoreFacts("", 0)
+
+    @property
+    def facts(self) -> StoreFacts:
+        """See `StoreExport.facts`."""
+        return self._facts
+
+    async def begin(self, source: StoreFacts, store_id: str) -> CopyMark:
+        """See `StoreImport.begin`."""
+        begin = partial(_begin, path=self._path, source=source, store_id=store_id)
+        with translated(f"begin a copy in {self._path}"):
+            mark = await self._connection.do(partial(_transacted, work=begin))
+        self._facts = StoreFacts(mark.store_id, source.created_at_ms)
+        return mark
+
+    async def load(self, records: Sequence[CopiedRecord], mark: CopyMark) -> None:
+        """See `StoreImport.load`."""
+        load = partial(_load, records=records, mark=mark)
+        with translated(f"copy into {self._path}"):
+            await self._connection.do(partial(_transacted, work=load))
+
+    def kept(self, record: CopiedRecord) -> CopiedRecord:
+        """See `StoreImport.kept`: all of it is."""
+        return record
+
+    async def page(self, kind: str, cursor: str | None, limit: int) -> CopiedPage:
+        """See `StoreExport.page`."""
+        export = SqliteExport(self._connection, self._facts)
+        return await export.page(kind, cursor, limit)
+
+    async def finish(self, mark: CopyMark) -> None:
+        """See `StoreImport.finish`."""
+        finish = partial(_finish, mark=mark)
+        with translated(f"finish the copy in {self._path}"):
+            await self._connection.do(partial(_transacted, work=finish))
+
+
+def _transacted(
+    database: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]
+) -> T:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        done = work(database)
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+    return done
+
+
+def _begin(
+    database: sqlite3.Connection, path: Path, source: StoreFacts, store_id: str
+) -> CopyMark:
+    tables = {name for (name,) in database.execute(SQL["tables"])}
+    if schema.UNFINISHED_COPY in tables:
+        return _begun(database, path, source)
+    if tables:
+        raise CopyRefused(str(path), "it holds something already: choose another")
+    schema.step_all(database, source.created_at_ms)
+    first, *_ = COPIED_KINDS
+    mark = CopyMark(source, store_id, first, None)
+    database.execute(SQL["make_mark"])
+    database.execute(SQL["make_envelope_index"])
+    database.execute(SQL["add_mark"], (_text(mark),))
+    return mark
+
+
+def _begun(database: sqlite3.Connection, path: Path, source: StoreFacts) -> CopyMark:
+    _, _, version = database.execute(SQL["facts_of_store"]).fetchone()
+    if version != schema.SCHEMA_VERSION:
+        raise SchemaRefused(
+            path, "a copy was begun in it by another Bright: remove it, and copy again"
+        )
+    mark = _stored_mark(database)
+    if mark.source != source:
+        raise CopyRefused(
+            str(path),
+            f"a copy of another store ({mark.source.store_id}) was begun there: finish"
+            " that one, or remove the file",
+        )
+    return mark
+
+
+def _load(
+    database: sqlite3.Connection, records: Sequence[CopiedRecord], mark: CopyMark
+) -> None:
+    if _stored_mark(database) == mark:
+        return  # this very page, whose answer was lost
+    for record in records:
+        _LOADERS[type(record)](database, record)
+    database.execute(SQL["move_mark"], (_text(mark),))
+
+
+def _finish(database: sqlite3.Connection, mark: CopyMark) -> None:
+    database.execute(SQL["drop_mark"])
+    database.execute(SQL["drop_envelope_index"])
+    database.execute(SQL["name_store"], (mark.store_id, mark.source.created_at_ms))
+
+
+def _text(mark: CopyMark) -> str:
+    return canonical_json(
+        [
+            list(astuple(mark.source)),
+            mark.store_id,
+            mark.kind,
+            mark.cursor,
+            dict(mark.loaded),
+        ]
+    )
+
+
+def _stored_mark(database: sqlite3.Connection) -> CopyMark:
+    (text,) = database.execute(SQL["read_mark"]).fetchone()
+    source, *others = cast("list[Any]", parse_json(text))
+    return CopyMark(StoreFacts(*source), *others)
+
+
+# One record of each kind.
+
+
+def _binding(database: sqlite3.Connection, record: CopiedBinding) -> None:
+    binding = record.binding
+    database.execute(
+        SQL["load_bindings"],
+        (
+            binding.binding_id,
+            binding.label,
+            compact_json(binding.accounts),
+            binding.authorization_version,
+            binding.created_at_ms,
+            binding.revoked_at_ms,
+            record.token_digest,
+        ),
+    )
+
+
+def _conversation(database: sqlite3.Connection, record: CopiedConversation) -> None:
+    _, *columns, is_complete, page = astuple(record)
+    complete = None if is_complete is None else int(is_complete)
+    row = (*_scope(record), *columns, complete, page)
+    database.execute(SQL["load_conversations"], row)
+
+
+def _message(database: sqlite3.Connection, record: CopiedMessage) -> None:
+    place = _place(database, record.position)
+    database.execute(
+        SQL["load_messages"],
+        (
+            *_scope(record),
+            place,
+            record.sequence,
+            record.received_at_ms,
+            record.committed_at_ms,
+            *record.message,
+        ),
+    )
+    database.execute(SQL["load_outbox"], (place,))
+
+
+def _log_entry(database: sqlite3.Connection, record: CopiedLogEntry) -> None:
+    place = _place(database, record.position)
+    database.execute(SQL["load_outbox"], (place,))
+    database.execute(SQL["load_log"], (place, record.key, record.body))
+
+
+def _commit(database: sqlite3.Connection, record: CopiedCommit) -> None:
+    conversation = record.coordinates.conversation
+    frozen = None
+    if record.state < CommitState.COMMITTED:
+        assert record.record is not None  # noqa: S101 - an open one has all of it
+        assert record.delivery is not None  # noqa: S101
+        frozen = encode_frozen(record.key, record.record, record.delivery)
+    place = _place_of_commit(database, record)
+    is_published = record.publication is not None
+    ((number, ref),) = database.execute(
+        SQL["load_commits"],
+        (
+            conversation.channel_account_id,
+            conversation.conversation_id,
+            *astuple(record.key),
+            record.identity,
+            record.coordinates.message_id,
+            record.coordinates.sequence,
+            int(record.state),
+            record.created_at_ms,
+            frozen,
+            PARTITION if is_published else None,
+            place if is_published else None,
+        ),
+    ).fetchall()
+    if record.record is None or record.state < CommitState.RECORDED:
+        return
+    row = CommitRow(
+        number, record.key, record.identity, ref, record.coordinates, record.state,
+        frozen, None,
+    )  # fmt: skip
+    add_record(database, row, record.record, record.created_at_ms)
+    database.execute(SQL["set_state"], (int(record.state), number))
+    if place is not None:
+        database.execute(LOG_SQL["move_message"], (place, -number))
+        database.execute(LOG_SQL["move_detail"], (place, -number))
+
+
+def _place_of_commit(database: sqlite3.Connection, record: CopiedCommit) -> int | None:
+    """Return where the log has a commit's envelope, whether the commit knows or not."""
+    publication = record.publication
+    if publication is not None and publication.partition == ONE_PARTITION:
+        return publication.offset
+    if record.record is None:
+        return None
+    key = envelope_key(record.key, record.record)
+    row = database.execute(SQL["place_of_envelope"], (key,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _place(database: sqlite3.Connection, position: LogPosition) -> int:
+    """Return a place in this log: the same one, or the next of another layout's."""
+    if position.partition == ONE_PARTITION:
+        return position.offset
+    (last,) = database.execute(LOG_SQL["last_position"]).fetchone()
+    return int(last) + 1
+
+
+def _conflict(database: sqlite3.Connection, record: CopiedConflict) -> None:
+    digest = hashlib.sha256(record.content.encode()).digest()
+    row = (*_scope(record), *astuple(record)[1:], digest)
+    database.execute(SQL["load_conflicts"], row)
+
+
+def _card_conflict(database: sqlite3.Connection, record: CopiedCardConflict) -> None:
+    digest = hashlib.sha256(record.content.encode()).digest()
+    row = (*_scope(record), *astuple(record)[1:], digest)
+    database.execute(SQL["load_card_conflicts"], row)
+
+
+def _in_conversation(kind: str) -> Load:
+    """Load records whose fields are the statement's parameters behind the scope."""
+    statement = SQL[f"load_{kind}"]
+
+    def load(database: sqlite3.Connection, record: CopiedInConversation) -> None:
+        database.execute(statement, (*_scope(record), *astuple(record)[1:]))
+
+    return load
+
+
+def _scope(record: CopiedInConversation) -> tuple[str, str]:
+    key = record.conversation
+    return (key.channel_account_id, key.conversation_id)
+
+
+_LOADERS: Final[dict[type[CopiedRecord], Load]] = {
+    CopiedBinding: _binding,
+    CopiedConversation: _conversation,
+    CopiedMessage: _message,
+    CopiedLogEntry: _log_entry,
+    CopiedCommit: _commit,
+    CopiedConflict: _conflict,
+    CopiedCardConflict: _card_conflict,
+    CopiedAnchor: _in_conversation("anchors"),
+    CopiedProfile: _in_conversation("profiles"),
+    CopiedCard: _in_conversation("cards"),
+    CopiedFacts: _in_conversation("facts"),
+}
