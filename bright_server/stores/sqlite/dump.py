@@ -9,9 +9,10 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from bright_server.commit.observed_content import CONTENT_FIELDS
+from bright_server.commit.records import CommitState
 from bright_server.errors import StoreMissing
 from bright_server.stores.sqlite.connection import translated
 from bright_server.stores.sqlite.queries import SQL
@@ -22,9 +23,16 @@ _MESSAGE: Final = (
     *_SCOPE, "messageId", "sequence", "position", "senderId", "direction", "sentAtMs",
     "kind", "text", "content", "quote", "recall", "raw", "receivedAtMs",
 )  # fmt: skip
+_COMMIT: Final = (
+    *_SCOPE, "messageId", "sequence", "origin", "tenant", "sender", "clientMessageId",
+    "state", "createdAtMs", "logPartition", "logOffset",
+)  # fmt: skip
 _JSON: Final = frozenset(
-    {"content", "quote", "recall", "raw", "nextTimeStamp", "profile", "facts"}
-)
+    {
+        "content", "quote", "recall", "raw", "nextTimeStamp", "profile", "facts",
+        "mentions",
+    }
+)  # fmt: skip
 
 
 def dump(database: Path) -> Iterator[dict[str, object]]:
@@ -47,6 +55,7 @@ def dump(database: Path) -> Iterator[dict[str, object]]:
         store_id, version = reader.execute(SQL["store"]).fetchone()
         yield {"type": "store", "storeId": store_id, "schemaVersion": version}
         parts = _PARTS | (_PARTS_OF_2 if version >= 2 else {})
+        parts |= _PARTS_OF_3 if version >= 3 else {}
         for query, build in parts.items():
             for row in reader.execute(SQL[query]):
                 yield build(row)
@@ -72,6 +81,12 @@ def _conversation(row: tuple[Any, ...]) -> dict[str, object]:
     )  # fmt: skip
     if record["historyComplete"] is not None:
         record["historyComplete"] = bool(record["historyComplete"])
+    return record
+
+
+def _commit(row: tuple[Any, ...]) -> dict[str, object]:
+    record = _named("commit", _COMMIT, row)
+    record["state"] = CommitState(cast("int", record["state"])).name
     return record
 
 
@@ -126,4 +141,16 @@ _PARTS_OF_2: Final[_Parts] = {
         ),
         row,
     ),
+}  # fmt: skip
+_PARTS_OF_3: Final[_Parts] = {
+    # Of a message that is recorded and not in the log yet the position is below zero.
+    "dump_details": lambda row: _named(
+        "messageDetail",
+        (
+            *_SCOPE, "messageId", "sentAtMs", "customType", "bodyReference", "mentions",
+            "replyTo", "historyExpiresAtMs",
+        ),
+        row,
+    ),
+    "dump_commits": _commit,
 }  # fmt: skip

@@ -287,3 +287,17 @@ FROM outbox AS o
 JOIN message AS m ON m.position = o.message
 JOIN conversation AS c USING (conversation)
 ORDER BY o.position
+
+-- name: dump_details
+SELECT c.channel_account_id, c.conversation_id, m.message_id, d.sent_at_ms, d.custom_type,
+    d.body_reference, d.mentions, d.reply_to, d.history_expires_at_ms
+FROM message_detail AS d
+JOIN message AS m USING (position)
+JOIN conversation AS c USING (conversation)
+ORDER BY d.position
+
+-- name: dump_commits
+SELECT c.channel_account_id, c.conversation_id, s.message_id, s.sequence, s.origin,
+    s.tenant, s.sender, s.client_message_id, s.state, s.created_at_ms, s.log_partition,
+    s.log_offset
+FROM single_commit AS s JOIN conversation AS c USING (conversation) ORDER BY s.number

@@ -55,7 +55,7 @@ from tests.bright_server.frames import ACCOUNT, FIRST_ID
 from tests.bright_server.frames import CONVERSATION as OLD_CONVERSATION
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.sqlite.version_1 import write_version_1
-from tests.bright_server.stores.sqlite.works import KEY, observed
+from tests.bright_server.stores.sqlite.works import KEY, observed, records
 
 _EVERYTHING = HistoryQuery("a member", CONVERSATION, "newer", None, 500, 1_000_000)
 
@@ -380,6 +380,22 @@ async def test_ms_28_what_has_expired_is_in_no_page(
     assert before.items[0].record.history_expires_at_ms == soon
     assert [each.sequence for each in after.items] == [2]
     assert (after.lowest, after.highest) == (2, 2)
+
+
+async def test_a_dump_says_how_far_each_commit_is(
+    store: SqliteStore, settings: Settings
+) -> None:
+    await committed(store, sending("m1"))
+    await reserved(store, sending("m2"))
+
+    commits = records(settings, "commit")
+    (detail,) = records(settings, "messageDetail")
+
+    assert [
+        (each["clientMessageId"], each["sequence"], each["state"], each["logOffset"])
+        for each in commits
+    ] == [("m1", 1, "COMMITTED", 1), ("m2", 2, "RESERVED", None)]
+    assert (detail["mentions"], detail["replyTo"]) == (["buyer-1"], "id-0")
 
 
 async def test_the_log_refers_to_messages_of_this_file_alone(
