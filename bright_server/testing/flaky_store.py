@@ -38,6 +38,11 @@ class Losses:
         """Have the next so many calls of this name lost."""
         self._due.setdefault(name, deque()).extend([(when, error)] * times)
 
+    @property
+    def is_due(self) -> bool:
+        """Say whether something is still to be lost."""
+        return any(self._due.values())
+
     def forget(self) -> None:
         """Lose nothing more of what was to be lost."""
         self._due.clear()
@@ -72,6 +77,11 @@ class FlakyStore(AtomicDelegatingStore):
         """Lose the next calls of a method, or only their replies."""
         fault = error or StoreUnavailable(name, f"lost {when} it was done")
         self._losses.add(name, when, fault, times)
+
+    @property
+    def is_losing(self) -> bool:
+        """Say whether something is still to be lost."""
+        return self._losses.is_due
 
     def recover(self) -> None:
         """Be sound from now on."""

@@ -15,7 +15,12 @@ from bright_server.commit.backend import Backend
 from bright_server.commit.committer import DurableCommitter
 from bright_server.commit.contract import MessageStore
 from bright_server.commit.fault_points import NO_FAULTS, FaultPoints
-from bright_server.commit.records import AuthenticatedSend, CommittedMessage
+from bright_server.commit.records import (
+    AuthenticatedSend,
+    CommittedMessage,
+    FrozenDelivery,
+    ReserveCandidate,
+)
 from bright_server.fanout.contract import OutboxPublisher
 from bright_server.settings import Settings
 from bright_server.testing.flaky_store import FlakyPublisher, FlakyStore
@@ -42,7 +47,12 @@ class Committing:
 
     async def commit(self, request: AuthenticatedSend) -> CommittedMessage:
         """Commit a request."""
-        return await self.committer.commit(request, DELIVERY, candidate_of(request))
+        return await self.committer.commit(request, *self.given(request))
+
+    @staticmethod
+    def given(request: AuthenticatedSend) -> tuple[FrozenDelivery, ReserveCandidate]:
+        """Return what goes with a request."""
+        return DELIVERY, candidate_of(request)
 
 
 @asynccontextmanager
