@@ -1,0 +1,1 @@
+"""The distributed store: any number of Bright servers on one PostgreSQL."""

@@ -1,0 +1,278 @@
+"""Transactions over a pool: begun, committed, given up, and tried again within a bound.
+
+A transaction that a server has certainly rolled back is tried again. One whose COMMIT
+was not answered may be on disk or not: that is never guessed, and `StoreUnavailable`
+says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+import psycopg
+from psycopg import errors as server_says
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from bright_server.errors import StoreUnavailable
+from bright_server.settings import Settings
+from bright_server.stores.postgresql.connection import Pool, Row, StoreConnection
+from bright_server.stores.postgresql.durability import fault_of
+from bright_server.stores.postgresql.queries import SQL
+
+T = TypeVar("T")
+Statement: TypeAlias = tuple[str, Sequence[object] | Mapping[str, object]]
+
+logger = logging.getLogger(__name__)
+
+_PAUSE_SECONDS: Final = 0.01
+# What the server says of a transaction that it has rolled back for no fault of its own.
+_TRANSIENT: Final = (
+    server_says.SerializationFailure,
+    server_says.DeadlockDetected,
+    server_says.LockNotAvailable,
+)
+
+
+class Transaction:
+    """One transaction on one connection; made by `Database.write`."""
+
+    def __init__(self, connection: StoreConnection) -> None:
+        self.connection = connection
+        self.may_be_committed = False
+
+    async def begin(self, *statements: Statement) -> list[list[Row]]:
+        """Begin with these statements, in one round trip; return the rows of each."""
+        return (await self.run(("begin", ()), *statements))[1:]
+
+    async def run(self, *statements: Statement) -> list[list[Row]]:
+        """Run statements in one round trip; return the rows of each."""
+        return await run_all(self.connection, statements)
+
+    async def copy(self, name: str, rows: Iterable[Sequence[object]]) -> None:
+        """Add rows by COPY."""
+        async with (
+            self.connection.cursor() as cursor,
+            cursor.copy(SQL[name]) as copy,
+        ):
+            for row in rows:
+                await copy.write_row(row)
+
+    async def commit(self, *statements: Statement) -> list[list[Row]]:
+        """Run the last statements and commit, in one round trip.
+
+        Raises:
+            StoreUnavailable: it is not on disk, or not where it has to be besides.
+        """
+        self.connection.warnings.clear()
+        self.may_be_committed = True
+        rows = await self.run(*statements, ("commit", ()))
+        if self.connection.warnings:
+            # A wait for a standby that was called off: it is on this disk alone.
+            raise StoreUnavailable(
+                "commit durably", "; ".join(self.connection.warnings)
+            )
+        return rows[:-1]
+
+
+class Database:
+    """A pool, and how it is used."""
+
+    def __init__(self, pool: Pool, settings: Settings) -> None:
+        self._pool = pool
+        self._settings = settings
+
+    async def write(self, doing: str, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Do work in a transaction, which it begins and commits.
+
+        What was surely rolled back is done again, from its beginning.
+
+        Raises:
+            StoreUnavailable: it was not done, or nobody knows.
+        """
+        return await self._patiently(doing, work)
+
+    async def read(self, doing: str, *statements: Statement) -> list[list[Row]]:
+        """Run statements of which each is a transaction; return the rows of each.
+
+        Raises:
+            StoreUnavailable: they could not be run, or nobody knows.
+        """
+
+        async def work(transaction: Transaction) -> list[list[Row]]:
+            return await transaction.run(*statements)
+
+        return await self._patiently(doing, work)
+
+    async def run(self, doing: str, name: str, *parameters: object) -> list[Row]:
+        """Run one statement as a transaction of its own; return its rows.
+
+        Raises:
+            StoreUnavailable: it was not run, or nobody knows.
+        """
+        (rows,) = await self.read(doing, (name, parameters))
+        return rows
+
+    async def run_named(
+        self, doing: str, statement: str, /, **parameters: object
+    ) -> list[Row]:
+        """Run one statement as `run` does; its parameters have names.
+
+        Raises:
+            StoreUnavailable: it was not run, or nobody knows.
+        """
+        (rows,) = await self.read(doing, (statement, parameters))
+        return rows
+
+    async def prove_writable(self) -> None:
+        """Write once, changing nothing, and read it; the server must be set up durably.
+
+        Raises:
+            StoreUnavailable: it is not, or cannot be written; and what to do.
+        """
+        doing = f"write to {self._settings.database}"
+        (row,) = await self.run(doing, "durability")
+        fault = fault_of(row)
+        if fault is not None:
+            raise StoreUnavailable(doing, fault)
+        (written,) = await self.write_at_once(doing, ("rewrite_probe", ()))
+        read = await self.run(doing, "read_probe")
+        if not written or read[0][0] < written[0][0]:
+            raise StoreUnavailable(doing, "what was written is not what is read")
+
+    async def write_at_once(
+        self, doing: str, *statements: Statement
+    ) -> list[list[Row]]:
+        """Run statements as one transaction in one round trip; return their rows.
+
+        Raises:
+            StoreUnavailable: it was not done, or nobody knows.
+        """
+
+        async def work(transaction: Transaction) -> list[list[Row]]:
+            return (await transaction.commit(("begin", ()), *statements))[1:]
+
+        return await self.write(doing, work)
+
+    async def _patiently(
+        self, doing: str, work: Callable[[Transaction], Awaitable[T]]
+    ) -> T:
+        attempts = self._settings.max_database_attempts
+        for attempt in range(1, attempts + 1):
+            try:
+                return await self._attempt(doing, work)
+            except _RolledBack as again:
+                cause = again.cause
+                if attempt == attempts:
+                    raise StoreUnavailable(doing, worded(cause)) from cause
+                logger.info("to %s is tried again: %s", doing, worded(cause))
+            # Not all at once: whoever met here would meet again.
+            await asyncio.sleep(_PAUSE_SECONDS * 2**attempt * random.random())  # noqa: S311
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _attempt(
+        self, doing: str, work: Callable[[Transaction], Awaitable[T]]
+    ) -> T:
+        try:
+            async with self._pool.connection() as connection:
+                return await self._on(connection, doing, work)
+        except (PoolTimeout, PoolClosed, TooManyRequests) as error:
+            raise StoreUnavailable(
+                doing,
+                f"{worded(error)}; is PostgreSQL up at {self._settings.database}, and"
+                " are BRIGHT_DATABASE_CONNECTIONS enough?",
+            ) from error
+
+    async def _on(
+        self,
+        connection: StoreConnection,
+        doing: str,
+        work: Callable[[Transaction], Awaitable[T]],
+    ) -> T:
+        transaction = Transaction(connection)
+        try:
+            async with asyncio.timeout(self._settings.database_transaction_seconds):
+                return await work(transaction)
+        except TimeoutError as error:
+            await connection.close()
+            raise StoreUnavailable(
+                doing, "no answer in time: it may or may not have been done"
+            ) from error
+        except psycopg.Error as error:
+            await self._give_up(connection)
+            raise await self._judged(doing, transaction, error) from error
+        except (UnicodeError, OverflowError) as error:
+            await self._give_up(connection)
+            raise StoreUnavailable(doing, str(error)) from error
+        except BaseException:
+            await self._give_up(connection)
+            raise
+
+    async def _judged(
+        self, doing: str, transaction: Transaction, error: psycopg.Error
+    ) -> Exception:
+        """Return what to raise: whether it is certain that nothing was done."""
+        if isinstance(error, _TRANSIENT):
+            return _RolledBack(error)
+        if isinstance(error, server_says.ReadOnlySqlTransaction):
+            # The primary has become a standby: whoever is the primary now is found.
+            await transaction.connection.close()
+            await self._pool.check()
+            return _RolledBack(error)
+        if not transaction.connection.closed:
+            return StoreUnavailable(doing, worded(error))
+        # Others of the pool may be as dead as this one was.
+        await self._pool.check()
+        if transaction.may_be_committed:
+            return StoreUnavailable(
+                doing, f"{worded(error)}: it may or may not have been done"
+            )
+        return _RolledBack(error)
+
+    @staticmethod
+    async def _give_up(connection: StoreConnection) -> None:
+        if connection.closed:
+            return
+        try:
+            await connection.rollback()
+        except psycopg.Error:
+            await connection.close()
+
+
+class _RolledBack(Exception):  # noqa: N818 - caught where it is raised
+    """Nothing of it was done, and it may be done again."""
+
+    def __init__(self, cause: psycopg.Error) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+async def run_all(
+    connection: StoreConnection, statements: Sequence[Statement]
+) -> list[list[Row]]:
+    """Run statements in one round trip; return the rows of each."""
+    if not statements:
+        return []
+    async with connection.pipeline():
+        cursors = [
+            await connection.execute(SQL[name], parameters)
+            for name, parameters in statements
+        ]
+    return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+
+def worded(error: BaseException) -> str:
+    """Return an error's words on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def is_about_the_data(cause: BaseException | None) -> bool:
+    """Say whether it is the data that a statement cannot store, whoever tries."""
+    state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+    # Data, integrity and limits; what the driver refuses itself has no state.
+    return isinstance(
+        cause, psycopg.DataError | psycopg.IntegrityError | UnicodeError | OverflowError
+    ) or (state is not None and state[:2] in {"22", "23", "54"})
