@@ -17,7 +17,7 @@ from bright_server.settings import Settings
 from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.redis import schema
 from bright_server.stores.redis.connection import RedisLink, linked
-from bright_server.stores.redis.keys import ConversationKeys, Layout
+from bright_server.stores.redis.keys import ConversationKeys, Layout, ShardKeys
 from bright_server.stores.redis.log_reading import every_entry
 from bright_server.stores.redis.members import Member
 from bright_server.wire.text import parse_json
@@ -48,9 +48,7 @@ async def dump(settings: Settings) -> AsyncIterator[Record]:
         }  # fmt: skip
         layout = Layout(found.shards)
         for shard in layout.every_shard():
-            refs = await link.run(_DOING, ("SMEMBERS", shard.conversations))
-            for ref in sorted(refs):
-                keys = ConversationKeys(shard, ref.decode())
+            async for keys in _conversations(link, shard):
                 async for record in _conversation(link, keys):
                     yield record
         async for entry in every_entry(link, layout):
@@ -61,6 +59,23 @@ async def dump(settings: Settings) -> AsyncIterator[Record]:
                 **_scope(entry.conversation),
                 "messageId": entry.message_id,
             }
+
+
+async def _conversations(
+    link: RedisLink, shard: ShardKeys
+) -> AsyncIterator[ConversationKeys]:
+    start = 0
+    while True:
+        refs = await link.run(
+            _DOING,
+            ("ZRANGE", shard.conversations, start, start + _AT_ONCE - 1),
+            durable=False,
+        )
+        for ref in refs:
+            yield ConversationKeys(shard, ref.decode())
+        start += len(refs)
+        if len(refs) < _AT_ONCE:
+            return
 
 
 async def _conversation(

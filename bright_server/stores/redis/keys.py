@@ -16,7 +16,7 @@ each conversation has one, which all of its keys bear, and so has each sender.
     bright:{7}:expiry                what history may let go of, by time (sorted set)
     bright:{7}:log  :log:last        the shard's log (stream), and its last number
     bright:{7}:log:keys              where an envelope stands in it (hash)
-    bright:{7}:all                   the shard's conversations (set)
+    bright:{7}:all                   the shard's conversations (sorted set)
     bright:{7}:PART:REF              parts of a conversation, see `ConversationKeys`
 """
 

@@ -1,6 +1,6 @@
 -- An observed batch of one conversation: all steps of all its messages at once (MS-23).
 -- Keys: facts, ids, history, open places, conflicts, log, log's last number, the
--- shard's set.
+-- shard's list.
 -- Arguments: account, conversation, ref, received, now, then of each message its id,
 -- the time it was sent, its canonical content, its raw form or nothing.
 -- Returns the first new sequence, how many are new, and of each other message its index

@@ -1,5 +1,5 @@
 -- Rendered cards of one conversation: the first content of each wins (OT-90).
--- Keys: cards, their conflicts, facts, the shard's set. Arguments: account,
+-- Keys: cards, their conflicts, facts, the shard's list. Arguments: account,
 -- conversation, ref, now, binding, then of each card its scope and its content.
 -- Returns 0 for a new one, 1 for a repeat, 2 for a conflict.
 know(KEYS[3], KEYS[4], ARGV[1], ARGV[2], ARGV[3])

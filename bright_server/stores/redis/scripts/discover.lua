@@ -1,4 +1,4 @@
--- One conversation of the page's list. Keys: facts, the shard's set. Arguments: account,
+-- One conversation of the page's list. Keys: facts, the shard's list. Arguments: account,
 -- conversation, ref, the time of its latest message, and its title where it has one.
 -- Returns its anchor: message id and time, or nothing.
 know(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])

@@ -1,4 +1,4 @@
--- How far a conversation's history is read (OT-44). Keys: facts, the shard's set.
+-- How far a conversation's history is read (OT-44). Keys: facts, the shard's list.
 -- Arguments: account, conversation, ref, next, complete, page, and the time of its
 -- latest message where that is known.
 know(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])

@@ -1,5 +1,5 @@
 -- Gives a claimed message its place in its conversation; a repeat finds it (MS-20).
--- Keys: commit, facts, commits under way, ids, history, open places, the shard's set.
+-- Keys: commit, facts, commits under way, ids, history, open places, the shard's list.
 -- Arguments:
 -- identity, what is frozen, when it was made, its name among those under way, account,
 -- conversation, ref; of an observation also its id and the digest of its content.

@@ -17,11 +17,12 @@ local function is_later_text(one, other)
   return #one > #other
 end
 
--- Makes a conversation known: its names in its facts, its ref in its shard's set.
+-- Makes a conversation known: its names in its facts, its ref in its shard's list, which
+-- has them in the order in which they became known.
 local function know(facts, all, account, conversation, ref)
   if call('HEXISTS', facts, 'account') == 0 then
     call('HSET', facts, 'account', account, 'conversation', conversation)
-    call('SADD', all, ref)
+    call('ZADD', all, call('ZCARD', all), ref)
   end
 end
 
