@@ -196,15 +196,16 @@ SELECT m.sequence, m.message_id, m.sender_id, m.direction, m.sent_at_ms, m.kind,
 FROM conversation AS c
 CROSS JOIN message AS m ON m.conversation = c.conversation
 LEFT JOIN contact_profile AS p ON p.conversation = c.conversation
-WHERE c.channel_account_id = ? AND c.conversation_id = ? AND m.sequence > ?
+WHERE c.channel_account_id = ?1 AND c.conversation_id = ?2 AND m.sequence > ?3
     AND m.sequence < coalesce(
         (
-            SELECT min(s.sequence) FROM single_commit AS s
-            WHERE s.conversation = c.conversation AND s.state < 4
+            SELECT min(s.sequence)
+            FROM conversation AS k JOIN single_commit AS s USING (conversation)
+            WHERE k.channel_account_id = ?1 AND k.conversation_id = ?2 AND s.state < 4
         ),
         9223372036854775807
     )
-ORDER BY m.sequence LIMIT ?
+ORDER BY m.sequence LIMIT ?4
 
 -- name: write_probe
 UPDATE readiness SET probe = ?

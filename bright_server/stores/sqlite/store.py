@@ -185,8 +185,8 @@ class SqliteStore:
         return writer.write(group)
 
     async def close(self) -> None:
-        """Refuse what waits, and wait for what is under way."""
-        await self._steps.close()
+        """Refuse what waits, and wait for what is under way, within a bound."""
+        await self._steps.close(self._settings.close_deadline_seconds)
 
 
 def _rewrite_probe(database: sqlite3.Connection) -> None:

@@ -136,13 +136,16 @@ class StepWriter:
             self._running = asyncio.create_task(self._run(), name="step writer")
         return await told
 
-    async def close(self) -> None:
-        """Refuse what waits, and wait for the transaction that is under way."""
+    async def close(self, patience_seconds: float) -> None:
+        """Refuse what waits; what is under way is waited for, within this bound."""
         waiting, self._waiting = self._waiting, deque()
         for each in waiting:
-            _fail(each, StoreUnavailable("commit", "it is being closed"))
+            _fail(each, _closing())
         if self._running is not None:
-            await self._running
+            running = self._running
+            await asyncio.wait({running}, timeout=patience_seconds)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
 
     async def _run(self) -> None:
         try:
@@ -160,7 +163,7 @@ class StepWriter:
             results = await self._transactions.do(partial(self._transact, steps=steps))
         except asyncio.CancelledError:
             for each in group:
-                each.told.cancel()
+                _fail(each, _closing())
             raise
         except Exception as error:  # noqa: BLE001 - handed to whoever waits
             for each in group:
@@ -208,6 +211,10 @@ def _each_alone(
             database.execute(SQL["rollback_to"])
         database.execute(SQL["release"])
     return results
+
+
+def _closing() -> StoreUnavailable:
+    return StoreUnavailable("commit", "it is being closed")
 
 
 def _failed(error: Exception) -> _Failed:

@@ -207,6 +207,25 @@ async def test_more_steps_than_may_wait_are_refused_and_taken_later(
         assert again.coordinates.sequence == 5
 
 
+async def test_a_store_that_is_closed_waits_for_no_locked_file(
+    settings: Settings, clock: ManualClock
+) -> None:
+    """MS-30: whoever waits is told that the outcome is unknown."""
+    hurried = settings.model_copy(update={"close_deadline_seconds": 0.05})
+    async with opened(hurried, clock) as store:
+        await reserved(store, sending("m0"))
+        with locked(settings):
+            asked = [asyncio.create_task(reserved(store, sending("m1")))]
+            await asyncio.sleep(0)
+            asked.append(asyncio.create_task(reserved(store, sending("m2"))))
+            await asyncio.sleep(0)
+            await store.close()
+        results = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert [type(each) for each in results] == [StoreUnavailable, StoreUnavailable]
+    assert "closed" in str(results[0])
+
+
 async def test_a_full_disk_is_no_ack_and_takes_no_number(
     store: SqliteStore, settings: Settings
 ) -> None:
