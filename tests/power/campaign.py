@@ -22,7 +22,7 @@ from tests.bright_server.processes import Server
 from tests.power.machine import PowerSwitch
 from tests.power.rigs import Rig, Stored
 
-CUTS: Final = int(os.environ.get("BRIGHT_CUTS", "3"))
+CUTS: Final = int(os.environ.get("BRIGHT_CUTS", "2"))
 """How often the power goes in each test of an engine."""
 
 _SOURCES: Final = 4

@@ -156,8 +156,10 @@ class ValkeyRig(Rig):
 
     def kill(self) -> None:
         """See `Rig.kill`; one that lost its disk may have ended by itself."""
-        with suppress(EngineError):
+        try:
             self.engine.kill()
+        except EngineError:
+            self.engine.stop()
 
     def close(self) -> None:
         """See `Rig.close`."""
