@@ -73,7 +73,7 @@ async def prepare(connection: StoreConnection, settings: Settings, now_ms: int) 
     where = str(settings.database)
     try:
         # A database that is as it should be is only read: it may be in use.
-        if await _stored_version(connection, where) != SCHEMA_VERSION:
+        if await stored_version(connection, where) != SCHEMA_VERSION:
             async with connection.transaction():
                 await connection.execute(_LOCK)
                 await _step_forward(connection, where, now_ms)
@@ -89,7 +89,7 @@ async def schema_state(settings: Settings) -> SchemaState:
     where = str(settings.database)
     async with connected(settings) as connection:
         try:
-            return _state(await _stored_version(connection, where))
+            return _state(await stored_version(connection, where))
         except psycopg.Error as error:
             raise StoreUnavailable(f"read {where}", worded(error)) from error
 
@@ -102,7 +102,7 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
 
 
 async def _step_forward(connection: StoreConnection, where: str, now_ms: int) -> None:
-    version = await _stored_version(connection, where)
+    version = await stored_version(connection, where)
     for step in steps():
         if step.version > version:
             await connection.execute(step.statements.encode())
@@ -118,7 +118,12 @@ async def _step_forward(connection: StoreConnection, where: str, now_ms: int) ->
         )
 
 
-async def _stored_version(connection: StoreConnection, where: str) -> int:
+async def stored_version(connection: StoreConnection, where: str) -> int:
+    """Return the version that the database has; 0: it is empty.
+
+    Raises:
+        SchemaRefused: it belongs to a newer server, or to another program.
+    """
     names = {name for (name,) in await _rows(connection, _TABLES)}
     if not names:
         return 0

@@ -39,6 +39,11 @@ USER: Final = "bright"
 
 _ADMIN: Final = "postgres"
 _TRIES: Final = 5
+_EMPTYING: Final = (
+    "DROP SCHEMA public CASCADE;"
+    "CREATE SCHEMA public AUTHORIZATION pg_database_owner;"
+    "GRANT USAGE ON SCHEMA public TO PUBLIC"
+)
 _OPTIONS: Final = {
     "listen_addresses": "127.0.0.1",
     "max_connections": "60",
@@ -74,6 +79,8 @@ class PostgresqlServer:
         self._password = password
         self._process: Watched | None = None
         self.port = free_port()
+        self._known: set[str] = set()
+        self._free: list[str] = []
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
@@ -170,6 +177,17 @@ class PostgresqlServer:
             )
         )
         return self.address(name)
+
+    @contextmanager
+    def lent_database(self) -> Iterator[str]:
+        """Lend an empty database by its address; it is emptied and lent again."""
+        name = self._free.pop() if self._free else f"t_{secrets.token_hex(6)}"
+        if name not in self._known:
+            self.create_database(name)
+            self._known.add(name)
+        yield self.address(name)
+        self.execute(_EMPTYING, name)
+        self._free.append(name)
 
     def execute(
         self, statement: str | sql.Composed, database: str = _ADMIN
@@ -308,6 +326,11 @@ class GivenServer:
                     sql.Identifier(name)
                 )
             )
+
+    @contextmanager
+    def lent_database(self) -> Iterator[str]:
+        """Lend an empty database by its address."""
+        yield self.create_database()
 
     def create_database(self) -> str:
         """Make an empty database, and return its address, without a password."""

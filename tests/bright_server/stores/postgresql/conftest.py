@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 from bright_server.authorization.embedded import issue_binding
 from bright_server.messages import Grant
 from bright_server.settings import Settings
+from bright_server.stores.postgresql.dump import dump
 from bright_server.stores.postgresql.store import PostgresqlBackend, opened
 from bright_server.testing.engines.postgresql import (
     GivenServer,
@@ -17,6 +19,7 @@ from bright_server.testing.engines.postgresql import (
 )
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
+from tests.bright_server.stores.group_suite.works import Records
 from tests.bright_server.stores.postgresql.under_test import PostgresqlUnderTest
 
 
@@ -28,14 +31,27 @@ def databases() -> Iterator[PostgresqlServer | GivenServer]:
 
 
 @pytest.fixture
-def stores(databases: PostgresqlServer | GivenServer) -> PostgresqlUnderTest:
+def stores(
+    databases: PostgresqlServer | GivenServer,
+) -> Iterator[PostgresqlUnderTest]:
     """An empty database of the shared server."""
-    return PostgresqlUnderTest(databases.create_database())
+    with databases.lent_database() as address:
+        yield PostgresqlUnderTest(address)
 
 
 @pytest.fixture
 def settings(stores: PostgresqlUnderTest) -> Settings:
     return stores.settings()
+
+
+@pytest.fixture
+def records(settings: Settings) -> Records:
+    """Returns the records of one kind that a dump gives."""
+
+    async def of(kind: str) -> list[dict[str, Any]]:
+        return [each async for each in dump(settings) if each["type"] == kind]
+
+    return of
 
 
 @pytest.fixture

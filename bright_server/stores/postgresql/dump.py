@@ -1,0 +1,151 @@
+"""The whole store as records, for comparison with the truth.
+
+Reads one snapshot, beside running servers; changes nothing. The kinds and their fields
+are those of the embedded store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final, TypeAlias, cast
+
+import psycopg
+
+from bright_server.commit.observed_content import CONTENT_FIELDS
+from bright_server.errors import StoreMissing, StoreUnavailable
+from bright_server.settings import Settings
+from bright_server.stores.postgresql.connection import (
+    Row,
+    StoreConnection,
+    connected,
+)
+from bright_server.stores.postgresql.database import worded
+from bright_server.stores.postgresql.queries import SQL
+from bright_server.stores.postgresql.schema import stored_version
+from bright_server.wire.text import parse_json
+
+Record: TypeAlias = dict[str, object]
+
+_ROWS_AT_ONCE: Final = 500
+_SCOPE: Final = ("channelAccountId", "conversationId")
+_CONVERSATION: Final = (
+    *_SCOPE, "title", "latestMessageAtMs", "lastSequence", "nextTimeStamp",
+    "historyComplete", "page",
+)  # fmt: skip
+_MESSAGE: Final = (
+    *_SCOPE, "messageId", "sequence", "position", "senderId", "direction", "sentAtMs",
+    "kind", "text", "content", "quote", "recall", "raw", "receivedAtMs",
+)  # fmt: skip
+_PROFILE: Final = (
+    *_SCOPE, "aliId", "observedAtMs", "fingerprint", "profile", "committedAtMs",
+    "bindingId",
+)  # fmt: skip
+_CARD: Final = (
+    *_SCOPE, "messageId", "cardKind", "content", "committedAtMs", "bindingId",
+)  # fmt: skip
+_CARD_CONFLICT: Final = (
+    *_SCOPE, "messageId", "cardKind", "content", "notedAtMs", "bindingId",
+)  # fmt: skip
+_FACTS: Final = (
+    *_SCOPE, "observedAtMs", "fingerprint", "facts", "committedAtMs", "bindingId",
+)  # fmt: skip
+_ANCHOR: Final = (*_SCOPE, "latestMessageId", "anchoredAtMs")
+_JSON: Final = frozenset(
+    {"content", "quote", "recall", "raw", "nextTimeStamp", "profile", "facts"}
+)
+
+
+async def dump(settings: Settings) -> AsyncIterator[Record]:
+    """Yield every record, the store's own first.
+
+    Raises:
+        StoreMissing: the database holds no store; none is made.
+        SchemaRefused: it is for another Bright.
+        StoreUnavailable: it could not be read.
+    """
+    where = str(settings.database)
+    async with connected(settings) as connection:
+        try:
+            if not await stored_version(connection, where):
+                raise StoreMissing(where)
+            await connection.execute(SQL["begin_snapshot"])
+            (row,) = await (await connection.execute(SQL["store"])).fetchall()
+            yield {"type": "store", "storeId": row[0], "schemaVersion": row[1]}
+            for query, build in _PARTS.items():
+                async for record in _records(connection, query, build):
+                    yield record
+        except psycopg.Error as error:
+            raise StoreUnavailable(f"read {where}", worded(error)) from error
+
+
+async def _records(
+    connection: StoreConnection, query: str, build: Callable[[Row], Record]
+) -> AsyncIterator[Record]:
+    # On the server's side, so that a store of any size fits into this process.
+    async with connection.cursor(query) as cursor:
+        cursor.itersize = _ROWS_AT_ONCE
+        await cursor.execute(SQL[query])
+        async for row in cursor:
+            yield build(row)
+
+
+def _named(kind: str, names: tuple[str, ...]) -> Callable[[Row], Record]:
+    def build(row: Row) -> Record:
+        record: Record = {"type": kind}
+        for name, value in zip(names, row, strict=True):
+            record[name] = _value(name, value)
+        return record
+
+    return build
+
+
+def _value(name: str, value: object) -> object:
+    return parse_json(str(value)) if name in _JSON and value else value
+
+
+def _conflict(row: Row) -> Record:
+    account, conversation, message_id, content, received_at_ms, noted_at_ms = row
+    scope = _named("conflict", (*_SCOPE, "messageId"))
+    values = cast("list[object]", parse_json(content))
+    said = zip(CONTENT_FIELDS, values, strict=True)
+    return {
+        **scope((account, conversation, message_id)),
+        **{name: _value(name, value) for name, value in said},
+        "receivedAtMs": received_at_ms,
+        "notedAtMs": noted_at_ms,
+    }
+
+
+def _outbox(row: Row) -> Record:
+    *known, body = row
+    if body is not None:
+        known[1:] = _scope_of(body)
+    return _named("outbox", ("position", *_SCOPE, "messageId"))(tuple(known))
+
+
+def _scope_of(body: bytes) -> tuple[object, object, object]:
+    """Return what an envelope is about, as far as it says so."""
+    try:
+        told = cast("Mapping[str, Any]", parse_json(body.decode()))
+        record = told["record"]
+        conversation = record["conversation"]
+        return (
+            conversation["channel_account_id"],
+            conversation["conversation_id"],
+            record["message_id"],
+        )
+    except (ValueError, TypeError, KeyError):
+        return (None, None, None)
+
+
+_PARTS: Final[dict[str, Callable[[Row], Record]]] = {
+    "dump_conversations": _named("conversation", _CONVERSATION),
+    "dump_messages": _named("message", _MESSAGE),
+    "dump_conflicts": _conflict,
+    "dump_anchors": _named("anchor", _ANCHOR),
+    "dump_outbox": _outbox,
+    "dump_profiles": _named("contactProfile", _PROFILE),
+    "dump_cards": _named("renderedCard", _CARD),
+    "dump_card_conflicts": _named("cardConflict", _CARD_CONFLICT),
+    "dump_facts": _named("buyerFacts", _FACTS),
+}
