@@ -7,86 +7,26 @@ a durable exchange ends with waiting for them on the very connection that wrote.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final, TypeAlias
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
 
-from redis.asyncio import BlockingConnectionPool, SSLConnection
-from redis.asyncio.connection import AbstractConnection, Connection
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.credentials import CredentialProvider
-from redis.exceptions import (
-    AuthenticationError,
-    BusyLoadingError,
-    ClusterDownError,
-    NoPermissionError,
-    NoScriptError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-)
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import NoScriptError, ResponseError
 
-from bright_server.credentials import read_credential
-from bright_server.database_address import RedisServer
-from bright_server.errors import ConfigurationError, StoreUnavailable
+from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
+from bright_server.stores.redis.answers import translated, unavailable
 from bright_server.stores.redis.keys import WAITED
+from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.scripts import Call
-
-logger = logging.getLogger(__name__)
 
 Word: TypeAlias = str | bytes | int
 Command: TypeAlias = tuple[Word, ...] | Call
 Reply: TypeAlias = Any
 """What the server's protocol has: bytes, int, None, lists of these, and error replies
 as `ResponseError`. Each caller knows what its command answers."""
-
-# RESP2 has one kind of list; what a command answers does not depend on its version.
-_PROTOCOL: Final = 2
-_REASONS: Final[tuple[tuple[type[RedisError], str], ...]] = (
-    (ReadOnlyError, "the server is a read-only replica: give the primary's address"),
-    (OutOfMemoryError, "the server's memory is full (maxmemory): give it more"),
-    (BusyLoadingError, "the server is still loading its data"),
-    (ClusterDownError, "the cluster is down"),
-    (AuthenticationError, "the server refused user or password"),
-    (NoPermissionError, "the server's access list forbids it to this user"),
-)
-_CODES: Final = {
-    "READONLY": _REASONS[0][1],
-    "OOM": _REASONS[1][1],
-    "LOADING": _REASONS[2][1],
-    "CLUSTERDOWN": _REASONS[3][1],
-    "MASTERDOWN": "the server has lost its primary",
-    "BUSY": "the server is busy with a script that runs too long",
-    "MISCONF": "the server cannot write to its disk, and takes no writes",
-    "NOREPLICAS": "the server has too few replicas to take writes",
-    "MOVED": "the server is a cluster's node and has not this key",
-    "UNKILLABLE": "the server is busy with a script that runs too long",
-}
-
-
-class _Password(CredentialProvider):
-    """Reads the password whenever a connection is made."""
-
-    def __init__(self, settings: Settings, user: str | None) -> None:
-        self._settings = settings
-        self._user = user
-
-    def get_credentials(self) -> tuple[str] | tuple[str, str]:
-        password = read_credential(
-            "BRIGHT_DATABASE_PASSWORD",
-            self._settings.database_password,
-            self._settings.database_password_file,
-        )
-        if password is None:
-            raise ConfigurationError(
-                f"the database's user {self._user!a} needs a password: name its file in"
-                " BRIGHT_DATABASE_PASSWORD_FILE"
-            )
-        return (self._user, password) if self._user else (password,)
 
 
 class RedisLink:
@@ -204,49 +144,11 @@ async def linked(settings: Settings) -> AsyncIterator[RedisLink]:
     Raises:
         ConfigurationError: the address is not one server of Redis.
     """
-    pool = _pool(settings)
+    pool = pool_of(settings)
     try:
         yield RedisLink(pool, settings)
     finally:
         await pool.disconnect(inuse_connections=True)
-
-
-def _pool(settings: Settings) -> BlockingConnectionPool:
-    address = settings.database
-    if not isinstance(address, RedisServer):
-        raise ConfigurationError(f"{address} is no address of Redis")
-    if len(address.hosts) != 1:
-        raise ConfigurationError(
-            f"{address} names several hosts: give the primary's alone"
-        )
-    timeout = settings.redis_timeout_seconds
-    how: dict[str, Any] = {
-        "host": address.hosts[0].name,
-        "port": address.hosts[0].port,
-        "db": address.number,
-        "protocol": _PROTOCOL,
-        "retry": Retry(NoBackoff(), 0),
-        "socket_connect_timeout": timeout,
-        "socket_timeout": timeout + settings.redis_wait_ms / 1_000,
-        "timeout": timeout,
-        "max_connections": settings.redis_connections,
-    }
-    if address.user or settings.database_password or settings.database_password_file:
-        how["credential_provider"] = _Password(settings, address.user)
-    if address.tls:
-        how |= _tls(dict(address.options))
-        return BlockingConnectionPool(connection_class=SSLConnection, **how)
-    return BlockingConnectionPool(connection_class=Connection, **how)
-
-
-def _tls(options: dict[str, str]) -> dict[str, Any]:
-    return {
-        "ssl_cert_reqs": "required",
-        "ssl_check_hostname": True,
-        "ssl_ca_certs": options.get("sslrootcert"),
-        "ssl_certfile": options.get("sslcert"),
-        "ssl_keyfile": options.get("sslkey"),
-    }
 
 
 async def _exchange(
@@ -304,28 +206,3 @@ async def _load_missing(
     ]
     if missing:
         await _checked(connection, doing, missing)
-
-
-@contextmanager
-def translated(doing: str) -> Iterator[None]:
-    """Turn the driver's errors into the store's, the cause kept (MS-30)."""
-    try:
-        yield
-    except (RedisError, OSError) as error:
-        raise unavailable(doing, error) from error
-
-
-def unavailable(doing: str, error: BaseException) -> StoreUnavailable:
-    """Return what an error of the driver means, in the store's own words."""
-    if not isinstance(error, RedisError):
-        return StoreUnavailable(doing, f"no connection: {error}")
-    for kind, reason in _REASONS:
-        if isinstance(error, kind):
-            return StoreUnavailable(doing, reason)
-    if isinstance(error, ResponseError):
-        code = str(error).partition(" ")[0]
-        reason = _CODES.get(code, "the server refused a command")
-        if code not in _CODES:
-            logger.error("the server refused a command: %s", error)
-        return StoreUnavailable(doing, reason)
-    return StoreUnavailable(doing, f"the server does not answer: {error}")

@@ -26,8 +26,9 @@ from bright_server.commit.groups import (
 )
 from bright_server.messages import BindingId
 from bright_server.settings import Settings
+from bright_server.stores.redis.answers import unavailable
 from bright_server.stores.redis.bindings import bindings_of
-from bright_server.stores.redis.connection import RedisLink, Reply, unavailable
+from bright_server.stores.redis.connection import RedisLink, Reply
 from bright_server.stores.redis.keys import BINDINGS, PROBE, Layout
 from bright_server.stores.redis.works import Asked, Works
 

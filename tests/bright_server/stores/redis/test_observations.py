@@ -11,8 +11,9 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -49,8 +50,8 @@ class AsIfAFile(Settings):
     """Lets tests hand the address on where they hand on a file's path."""
 
     @property
-    def database_path(self) -> Any:
-        return self
+    def database_path(self) -> Path:
+        return cast("Path", self)
 
 
 class Door:
@@ -154,7 +155,7 @@ def test_ot_01_ot_81_and_ot_90_the_store_is_the_model(
 
     @given(shapes)
     @trying(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-    def run(groups: Any) -> None:
+    def run(groups: list[list[object]]) -> None:
         valkey.empty(number)
         asyncio.run(module.check(AsIfAFile(database=address, redis_shards=1), groups))
 
