@@ -6,6 +6,7 @@ import pytest
 
 from bright_server.testing.committer import CommitterContract
 from bright_server.testing.message_store import MessageStoreContract
+from bright_server.testing.observation_store import ObservationContract
 from tests.bright_server.stores.memory.under_test import MemoryUnderTest
 
 
@@ -16,6 +17,12 @@ class TestMemory(MessageStoreContract):
 
 
 class TestCommitterOverMemory(CommitterContract):
+    @pytest.fixture
+    def stores(self) -> MemoryUnderTest:
+        return MemoryUnderTest()
+
+
+class TestObservationsInMemory(ObservationContract):
     @pytest.fixture
     def stores(self) -> MemoryUnderTest:
         return MemoryUnderTest()

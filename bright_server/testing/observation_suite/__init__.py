@@ -1,0 +1,1 @@
+"""The contract of an observation store, as tests: one class a theme."""
