@@ -54,8 +54,10 @@ class Rig(ABC):
         return serving(self.address, **given)
 
     async def bind(self) -> str:
-        """Have the database made, and a binding in it; return the binding's token."""
-        await self.start()
+        """Have the database made, and a binding in it; return the binding's token.
+
+        The engine runs.
+        """
         async with self.serving():
             return str((await create_binding(self.address))["token"])
 
@@ -132,7 +134,7 @@ class PostgresqlRig(Rig):
 
     def _start(self) -> None:
         self.engine.start()
-        named = "SELECT FROM pg_database WHERE datname = 'bright'"
+        named = "SELECT 1 FROM pg_database WHERE datname = 'bright'"
         if not self.engine.execute(named):
             self.engine.create_database("bright")
 

@@ -1,0 +1,68 @@
+"""An ACK of Bright on PostgreSQL survives a power cut (MS-27, MS-15)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.bright_server.processes import Server
+from tests.power.campaign import CUTS, Campaign
+from tests.power.machine import PowerSwitch
+from tests.power.rigs import PostgresqlRig
+from tests.power.sent_campaign import SentCampaign
+
+
+@pytest.fixture
+async def rig(power: PowerSwitch) -> AsyncIterator[PostgresqlRig]:
+    """Bright on a PostgreSQL that was made long ago."""
+    rig = PostgresqlRig(power.disk)
+    try:
+        await rig.start()
+        await power.sync()
+        yield rig
+    finally:
+        rig.close()
+
+
+@pytest.mark.timeout(60 + 15 * CUTS)
+async def test_ms_27_every_ack_survives_each_power_cut(
+    power: PowerSwitch, rig: PostgresqlRig
+) -> None:
+    campaign = Campaign(power, rig, await rig.bind())
+
+    for cut in range(CUTS):
+        # By turns all that was not synced is lost, or a part of it, in any order.
+        loss = await campaign.cut_and_compare(chance=cut % 2 / 2)
+        assert loss.messages == []
+    assert loss.acked >= 40 * CUTS
+
+
+@pytest.mark.timeout(60 + 15 * CUTS)
+async def test_ms_27_and_21_sent_messages_survive_and_recovery_alone_finishes_the_rest(
+    power: PowerSwitch, rig: PostgresqlRig
+) -> None:
+    await rig.bind()
+    campaign = SentCampaign(power, rig)
+
+    for cut in range(CUTS):
+        assert await campaign.cut_and_compare(chance=cut % 2 / 2) == []
+    assert len(campaign.acked) >= 40 * CUTS
+
+
+async def test_ms_15_without_fsync_readiness_is_red_and_the_same_cut_loses_acks(
+    power: PowerSwitch, rig: PostgresqlRig
+) -> None:
+    token = await rig.bind()
+
+    async def forget_fsync(server: Server) -> None:
+        assert (await server.get("/readyz"))[0] == 200
+        rig.engine.execute("ALTER SYSTEM SET fsync = off")
+        rig.engine.execute("SELECT pg_reload_conf()")
+        status, said = await server.get("/readyz")
+        assert status == 503
+        assert "fsync" in said
+
+    loss = await Campaign(power, rig, token).cut_and_compare(meddle=forget_fsync)
+
+    assert loss.messages
