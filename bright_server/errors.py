@@ -111,9 +111,9 @@ class StoreUnavailable(MessageStoreError):
 
 
 class StoreInUse(MessageStoreError):
-    """Another server process holds the lock of this database."""
+    """Another process has this database for itself."""
 
-    def __init__(self, database: Path, holder: str) -> None:
+    def __init__(self, database: Path | str, holder: str) -> None:
         self.database = database
         self.holder = holder
         super().__init__(

@@ -27,6 +27,9 @@ SCHEMA_VERSION: Final = 1
 # Raised only with a step after which older servers would read the data wrongly.
 OLDEST_COMPATIBLE_VERSION: Final = 1
 
+UNFINISHED_COPY: Final = "unfinished_copy"
+"""The table that a store has while another is being copied into it."""
+
 _STEP_NAME: Final = re.compile(r"^(\d{4})_\w+\.sql$")
 # Held while steps are made; the number is this purpose's alone in the database.
 _LOCK: Final = b"SELECT pg_advisory_xact_lock(6_011_760_001)"
@@ -102,7 +105,11 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
 
 
 async def _step_forward(connection: StoreConnection, where: str, now_ms: int) -> None:
-    version = await stored_version(connection, where)
+    await make_steps(connection, await stored_version(connection, where), now_ms)
+
+
+async def make_steps(connection: StoreConnection, version: int, now_ms: int) -> None:
+    """Make the steps behind a version, inside the caller's transaction."""
     for step in steps():
         if step.version > version:
             await connection.execute(step.statements.encode())
@@ -118,15 +125,26 @@ async def _step_forward(connection: StoreConnection, where: str, now_ms: int) ->
         )
 
 
+async def table_names(connection: StoreConnection) -> set[str]:
+    """Return the names of all tables in the schema that is used."""
+    return {name for (name,) in await _rows(connection, _TABLES)}
+
+
 async def stored_version(connection: StoreConnection, where: str) -> int:
     """Return the version that the database has; 0: it is empty.
 
     Raises:
         SchemaRefused: it belongs to a newer server, or to another program.
     """
-    names = {name for (name,) in await _rows(connection, _TABLES)}
+    names = await table_names(connection)
     if not names:
         return 0
+    if UNFINISHED_COPY in names:
+        raise SchemaRefused(
+            where,
+            "a copy into it was begun and is not finished: run `bright store copy`"
+            " again, or empty it",
+        )
     if "store" not in names:
         raise SchemaRefused(
             where, "it is a database of another program: make one for Bright alone"

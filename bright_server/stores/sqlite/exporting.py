@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Final
 
-from bright_server.authorization.contract import Binding
 from bright_server.commit.encoding import decode_intent
 from bright_server.commit.records import CommitKey, CommitState, Coordinates
 from bright_server.commit.transfer import (
-    CopiedAnchor,
-    CopiedBinding,
-    CopiedCard,
-    CopiedCardConflict,
     CopiedCommit,
-    CopiedConflict,
-    CopiedConversation,
-    CopiedFacts,
-    CopiedLogEntry,
-    CopiedMessage,
     CopiedPage,
-    CopiedProfile,
     CopiedRecord,
     StoreFacts,
 )
 from bright_server.fanout.contract import LogPosition
-from bright_server.logs.sqlite import PARTITION
-from bright_server.messages import BindingId, ConversationKey, ObservedMessage
+from bright_server.messages import ConversationKey
 from bright_server.sql_file import statements_in
+from bright_server.stores.copied_rows import BUILDERS, Row, statement
 from bright_server.stores.sqlite.connection import StoreConnection, translated
 from bright_server.stores.sqlite.history import record_of
 from bright_server.stores.sqlite.queries import SQL as STORE_SQL
 from bright_server.wire.text import canonical_json, parse_json
-
-Row: TypeAlias = tuple[Any, ...]
 
 SQL: Final = statements_in(__package__, "transfer.sql")
 
@@ -65,61 +51,15 @@ def _page(
 ) -> CopiedPage:
     first: object = "" if kind == "bindings" else -(2**63)
     after = first if cursor is None else parse_json(cursor)
-    rows = database.execute(_statement("page", kind), (after, limit)).fetchall()
-    build = _BUILDERS[kind]
-    records = [build(database, row) for row in rows]
+    query = SQL[statement("page", kind)]
+    rows = database.execute(query, (after, limit)).fetchall()
+    if kind == "commits":
+        records = [_commit(database, row) for row in rows]
+    else:
+        records = list(map(BUILDERS[kind], rows))
     if len(rows) < limit:
         return CopiedPage(records, None)
     return CopiedPage(records, canonical_json(rows[-1][0]))
-
-
-def _statement(verb: str, kind: str) -> str:
-    return SQL[f"{verb}_{kind.replace(' ', '_')}"]
-
-
-def _binding(_: sqlite3.Connection, row: Row) -> CopiedRecord:
-    binding_id, label, accounts, version, created_at_ms, revoked_at_ms, digest = row
-    return CopiedBinding(
-        Binding(
-            BindingId(binding_id),
-            label,
-            tuple(cast("list[str]", parse_json(accounts))),
-            version,
-            created_at_ms,
-            revoked_at_ms,
-        ),
-        digest,
-    )
-
-
-def _conversation(_: sqlite3.Connection, row: Row) -> CopiedRecord:
-    title, latest_at_ms, last_sequence, next_time_stamp, is_complete, page = row[3:]
-    return CopiedConversation(
-        ConversationKey(*row[1:3]),
-        title,
-        latest_at_ms,
-        last_sequence,
-        next_time_stamp,
-        None if is_complete is None else bool(is_complete),
-        page,
-    )
-
-
-def _message(_: sqlite3.Connection, row: Row) -> CopiedRecord:
-    position, account, name, sequence, received_at_ms, committed_at_ms = row[:6]
-    return CopiedMessage(
-        ConversationKey(account, name),
-        sequence,
-        ObservedMessage._make(row[6:]),
-        received_at_ms,
-        committed_at_ms,
-        LogPosition(PARTITION, position),
-    )
-
-
-def _log_entry(_: sqlite3.Connection, row: Row) -> CopiedRecord:
-    position, key, body = row
-    return CopiedLogEntry(LogPosition(PARTITION, position), key, body)
 
 
 def _commit(database: sqlite3.Connection, row: Row) -> CopiedRecord:
@@ -144,25 +84,3 @@ def _commit(database: sqlite3.Connection, row: Row) -> CopiedRecord:
         record,
         delivery,
     )
-
-
-def _in_conversation(
-    kind: Callable[..., CopiedRecord],
-) -> Callable[[sqlite3.Connection, Row], CopiedRecord]:
-    """Build records whose fields are the columns behind the key and the scope."""
-    return lambda _, row: kind(ConversationKey(*row[1:3]), *row[3:])
-
-
-_BUILDERS: Final[dict[str, Callable[[sqlite3.Connection, Row], CopiedRecord]]] = {
-    "bindings": _binding,
-    "conversations": _conversation,
-    "messages": _message,
-    "log": _log_entry,
-    "commits": _commit,
-    "conflicts": _in_conversation(CopiedConflict),
-    "anchors": _in_conversation(CopiedAnchor),
-    "profiles": _in_conversation(CopiedProfile),
-    "cards": _in_conversation(CopiedCard),
-    "card conflicts": _in_conversation(CopiedCardConflict),
-    "facts": _in_conversation(CopiedFacts),
-}

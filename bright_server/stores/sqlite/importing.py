@@ -6,13 +6,12 @@ twice.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar
 
 from bright_server.clock import Clock
 from bright_server.commit.encoding import encode_frozen, envelope_key
@@ -20,19 +19,12 @@ from bright_server.commit.records import CommitState
 from bright_server.commit.transfer import (
     COPIED_KINDS,
     ONE_PARTITION,
-    CopiedAnchor,
     CopiedBinding,
-    CopiedCard,
-    CopiedCardConflict,
     CopiedCommit,
-    CopiedConflict,
-    CopiedConversation,
-    CopiedFacts,
     CopiedInConversation,
     CopiedLogEntry,
     CopiedMessage,
     CopiedPage,
-    CopiedProfile,
     CopiedRecord,
     CopyMark,
     StoreFacts,
@@ -41,11 +33,19 @@ from bright_server.errors import CopyRefused, SchemaRefused
 from bright_server.fanout.contract import LogPosition
 from bright_server.logs.sqlite import PARTITION
 from bright_server.logs.sqlite import SQL as LOG_SQL
+from bright_server.stores.copied_rows import (
+    LOADED_BY_SCOPE,
+    mark_of,
+    mark_text,
+    row_in_conversation,
+    row_of_binding,
+    row_of_message,
+    statement,
+)
 from bright_server.stores.sqlite import schema
 from bright_server.stores.sqlite.commit_rows import CommitRow, add_record
 from bright_server.stores.sqlite.connection import StoreConnection, translated
 from bright_server.stores.sqlite.exporting import SQL, SqliteExport
-from bright_server.wire.text import canonical_json, compact_json, parse_json
 
 T = TypeVar("T")
 Load: TypeAlias = Callable[[sqlite3.Connection, Any], None]
@@ -122,7 +122,7 @@ def _begin(
     mark = CopyMark(source, store_id, first, None)
     database.execute(SQL["make_mark"])
     database.execute(SQL["make_envelope_index"])
-    database.execute(SQL["add_mark"], (_text(mark),))
+    database.execute(SQL["add_mark"], (mark_text(mark),))
     return mark
 
 
@@ -149,7 +149,12 @@ def _load(
         return  # this very page, whose answer was lost
     for record in records:
         _LOADERS[type(record)](database, record)
-    database.execute(SQL["move_mark"], (_text(mark),))
+    database.execute(SQL["move_mark"], (mark_text(mark),))
+
+
+def _stored_mark(database: sqlite3.Connection) -> CopyMark:
+    (text,) = database.execute(SQL["read_mark"]).fetchone()
+    return mark_of(text)
 
 
 def _finish(database: sqlite3.Connection, mark: CopyMark) -> None:
@@ -158,63 +163,16 @@ def _finish(database: sqlite3.Connection, mark: CopyMark) -> None:
     database.execute(SQL["name_store"], (mark.store_id, mark.source.created_at_ms))
 
 
-def _text(mark: CopyMark) -> str:
-    return canonical_json(
-        [
-            list(astuple(mark.source)),
-            mark.store_id,
-            mark.kind,
-            mark.cursor,
-            dict(mark.loaded),
-        ]
-    )
-
-
-def _stored_mark(database: sqlite3.Connection) -> CopyMark:
-    (text,) = database.execute(SQL["read_mark"]).fetchone()
-    source, *others = cast("list[Any]", parse_json(text))
-    return CopyMark(StoreFacts(*source), *others)
-
-
 # One record of each kind.
 
 
 def _binding(database: sqlite3.Connection, record: CopiedBinding) -> None:
-    binding = record.binding
-    database.execute(
-        SQL["load_bindings"],
-        (
-            binding.binding_id,
-            binding.label,
-            compact_json(binding.accounts),
-            binding.authorization_version,
-            binding.created_at_ms,
-            binding.revoked_at_ms,
-            record.token_digest,
-        ),
-    )
-
-
-def _conversation(database: sqlite3.Connection, record: CopiedConversation) -> None:
-    _, *columns, is_complete, page = astuple(record)
-    complete = None if is_complete is None else int(is_complete)
-    row = (*_scope(record), *columns, complete, page)
-    database.execute(SQL["load_conversations"], row)
+    database.execute(SQL["load_bindings"], row_of_binding(record))
 
 
 def _message(database: sqlite3.Connection, record: CopiedMessage) -> None:
     place = _place(database, record.position)
-    database.execute(
-        SQL["load_messages"],
-        (
-            *_scope(record),
-            place,
-            record.sequence,
-            record.received_at_ms,
-            record.committed_at_ms,
-            *record.message,
-        ),
-    )
+    database.execute(SQL["load_messages"], (*row_of_message(record), place))
     database.execute(SQL["load_outbox"], (place,))
 
 
@@ -282,43 +240,19 @@ def _place(database: sqlite3.Connection, position: LogPosition) -> int:
     return int(last) + 1
 
 
-def _conflict(database: sqlite3.Connection, record: CopiedConflict) -> None:
-    digest = hashlib.sha256(record.content.encode()).digest()
-    row = (*_scope(record), *astuple(record)[1:], digest)
-    database.execute(SQL["load_conflicts"], row)
-
-
-def _card_conflict(database: sqlite3.Connection, record: CopiedCardConflict) -> None:
-    digest = hashlib.sha256(record.content.encode()).digest()
-    row = (*_scope(record), *astuple(record)[1:], digest)
-    database.execute(SQL["load_card_conflicts"], row)
-
-
 def _in_conversation(kind: str) -> Load:
-    """Load records whose fields are the statement's parameters behind the scope."""
-    statement = SQL[f"load_{kind}"]
+    query = SQL[statement("load", kind)]
 
     def load(database: sqlite3.Connection, record: CopiedInConversation) -> None:
-        database.execute(statement, (*_scope(record), *astuple(record)[1:]))
+        database.execute(query, row_in_conversation(record))
 
     return load
 
 
-def _scope(record: CopiedInConversation) -> tuple[str, str]:
-    key = record.conversation
-    return (key.channel_account_id, key.conversation_id)
-
-
 _LOADERS: Final[dict[type[CopiedRecord], Load]] = {
+    **{kind: _in_conversation(name) for name, kind in LOADED_BY_SCOPE.items()},
     CopiedBinding: _binding,
-    CopiedConversation: _conversation,
     CopiedMessage: _message,
     CopiedLogEntry: _log_entry,
     CopiedCommit: _commit,
-    CopiedConflict: _conflict,
-    CopiedCardConflict: _card_conflict,
-    CopiedAnchor: _in_conversation("anchors"),
-    CopiedProfile: _in_conversation("profiles"),
-    CopiedCard: _in_conversation("cards"),
-    CopiedFacts: _in_conversation("facts"),
 }

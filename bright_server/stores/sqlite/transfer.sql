@@ -2,8 +2,8 @@
 -- Each page goes on behind a key, and shows it first.
 
 -- name: page_bindings
-SELECT binding_id, label, accounts, authorization_version, created_at_ms, revoked_at_ms,
-    token_digest
+SELECT binding_id, binding_id, label, accounts, authorization_version, created_at_ms,
+    revoked_at_ms, token_digest
 FROM binding WHERE binding_id > ? ORDER BY binding_id LIMIT ?
 
 -- name: page_conversations
@@ -89,8 +89,8 @@ INSERT INTO conversation (
 
 -- name: load_messages
 INSERT INTO message (
-    conversation, position, sequence, received_at_ms, committed_at_ms, message_id,
-    sender_id, direction, sent_at_ms, kind, text, content, quote, recall, raw
+    conversation, sequence, received_at_ms, committed_at_ms, message_id, sender_id,
+    direction, sent_at_ms, kind, text, content, quote, recall, raw, position
 )
 SELECT conversation, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
 FROM conversation WHERE channel_account_id = ?1 AND conversation_id = ?2

@@ -50,11 +50,16 @@ from tests.bright_server.copying.filling import OPEN, PUBLISHED, fill, records_o
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.processes import bright, bright_status
 
-PAIRS = [("sqlite", "sqlite")]
+PAIRS = [
+    ("sqlite", "sqlite"),
+    ("sqlite", "postgresql"),
+    ("postgresql", "sqlite"),
+    ("postgresql", "postgresql"),
+]
 DEADLINE_SECONDS = 60
 NOWHERE = LogPosition("", 0)
 
-pairs = pytest.mark.parametrize(("here", "there"), PAIRS, ids=" to ".join)
+pairs = pytest.mark.parametrize(("here", "there"), PAIRS, ids=map(" to ".join, PAIRS))
 
 
 async def copied(
