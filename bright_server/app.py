@@ -53,6 +53,8 @@ class Bright:
     hub: Hub
     commits: MessageCommitter
     """What commits one message, step by step."""
+    backend: Backend
+    """The open database: whoever serves in its own process has no other door to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ def _compose(
     ]
     for task in tasks:
         task.add_done_callback(_report_death)
-    return Bright(application, hub, committers.single), tasks
+    return Bright(application, hub, committers.single, backend), tasks
 
 
 def _commanding(
