@@ -123,6 +123,13 @@ def _find_grouped(database: sqlite3.Connection, key: CommitKey) -> CommitRow | N
     )
 
 
+def is_taken(database: sqlite3.Connection, record: MessageRecord) -> bool:
+    """Say whether the conversation has another message of this id, or will have."""
+    scope = _scope_of(record.conversation)
+    row = database.execute(SQL["is_taken"], (*scope, record.message_id)).fetchone()
+    return bool(row and row[0])
+
+
 def add_commit(
     database: sqlite3.Connection,
     key: CommitKey,
@@ -131,10 +138,7 @@ def add_commit(
     frozen: bytes,
 ) -> int:
     """Reserve the conversation's next number for a key, and return it."""
-    scope = (
-        record.conversation.channel_account_id,
-        record.conversation.conversation_id,
-    )
+    scope = _scope_of(record.conversation)
     database.execute(SQL["add_conversations"], scope)
     # All rows are fetched, or the statement would not have ended.
     ((ref, sequence),) = database.execute(SQL["next_sequence"], scope).fetchall()
@@ -195,3 +199,7 @@ def set_committed(
 
 def _columns_of(key: CommitKey) -> tuple[str, str, str, str]:
     return (key.origin, key.tenant, key.sender, key.client_message_id)
+
+
+def _scope_of(conversation: ConversationKey) -> tuple[str, str]:
+    return (conversation.channel_account_id, conversation.conversation_id)

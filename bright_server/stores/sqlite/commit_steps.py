@@ -38,6 +38,7 @@ from bright_server.stores.sqlite.commit_rows import (
     add_commit,
     add_record,
     find_commit,
+    is_taken,
     set_committed,
 )
 from bright_server.stores.sqlite.queries import SQL
@@ -77,6 +78,9 @@ def reserve(database: sqlite3.Connection, asked: Reservation) -> ReserveResult:
         refuse_other(row, request)
         return row.loaded()
     record = record_of(request, asked.candidate)
+    # History holds an id once: two of it could never both be recorded (MS-21).
+    if is_taken(database, record):
+        raise IdentityConflict(record.message_id)
     sequence = add_commit(database, request.key, asked.identity, record, asked.frozen)
     return decode_intent(
         asked.frozen, asked.identity, sequence, CommitState.RESERVED, None

@@ -32,7 +32,7 @@ CROSS JOIN single_commit AS s
 CROSS JOIN conversation AS c ON c.conversation = s.conversation
 
 -- name: find_grouped
--- A message that a group has committed: it is in the log, and has no detail.
+-- A message that a group has committed: it is in the log, and no commit's.
 SELECT m.sequence, m.position, m.message_id, m.sender_id, m.direction, m.sent_at_ms,
     m.kind, m.text, m.content, m.quote, m.recall, m.raw
 FROM conversation AS c
@@ -40,6 +40,15 @@ CROSS JOIN message AS m ON m.conversation = c.conversation
 LEFT JOIN message_detail AS d ON d.position = m.position
 WHERE c.channel_account_id = ? AND c.conversation_id = ? AND m.message_id = ?
     AND m.position > 0 AND d.position IS NULL
+
+-- name: is_taken
+-- Whether a message of this id is there already, or on its way.
+SELECT EXISTS (SELECT 1 FROM message AS m WHERE m.conversation = c.conversation
+        AND m.message_id = ?3)
+    OR EXISTS (SELECT 1 FROM single_commit AS s WHERE s.conversation = c.conversation
+        AND s.state < 4 AND s.message_id = ?3)
+FROM conversation AS c
+WHERE c.channel_account_id = ?1 AND c.conversation_id = ?2
 
 -- name: next_sequence
 UPDATE conversation SET last_sequence = last_sequence + 1

@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 
 from bright_server.commit.encoding import envelope_of
-from bright_server.commit.groups import BatchCommitted, NotStored
+from bright_server.commit.groups import (
+    BatchCommitted,
+    Claim,
+    ClaimProven,
+    ClaimUnproven,
+    NotStored,
+)
 from bright_server.commit.records import (
     CommitIntent,
     CommitKey,
@@ -25,6 +31,7 @@ from bright_server.commit.records import (
     OutboxPublication,
 )
 from bright_server.errors import (
+    CommitUnknown,
     IdentityConflict,
     PublicationNotDurable,
     StoreUnavailable,
@@ -157,33 +164,75 @@ async def test_many_callers_steps_share_transactions(
 async def test_a_step_that_fails_spoils_none_that_shares_its_transaction(
     store: SqliteStore, settings: Settings
 ) -> None:
-    """MS-12, MS-20: neither a conflict nor a bad id of another caller is felt."""
-    first = await committed(store, sending("m1"))
-    other = sending("m1", "other text")
-    # Its id is that of the first: no server makes such, and history cannot hold both.
-    same_id = await reserved(
-        store, sending("m2"), message_id=first.coordinates.message_id
+    """MS-12, MS-20: it leaves no trace, not even a number that it had taken."""
+    await committed(store, sending("m1"))
+    change(
+        settings,
+        "CREATE TRIGGER cut BEFORE INSERT ON single_commit"
+        " WHEN NEW.client_message_id = 'bad' BEGIN SELECT RAISE(ABORT, 'cut'); END",
     )
-    commits = store.commits
     with locked(settings):
         asked = [
             asyncio.create_task(step)
             for step in (
+                reserved(store, sending("m2")),
+                reserved(store, sending("m1", "other text")),
+                reserved(store, sending("bad")),
+                reserved(store, sending("late"), created_at_ms=2**70),
                 reserved(store, sending("m3")),
-                reserved(store, other),
-                commits.put_record(same_id),
-                reserved(store, sending("m4")),
             )
         ]
         await asyncio.sleep(0)
     results = await asyncio.gather(*asked, return_exceptions=True)
 
-    numbers = [
-        each.coordinates.sequence for each in results if isinstance(each, CommitIntent)
-    ]
-    assert numbers == [3, 4]
-    assert isinstance(results[1], IdentityConflict)
-    assert isinstance(results[2], StoreUnavailable)
+    assert [
+        each.coordinates.sequence if isinstance(each, CommitIntent) else type(each)
+        for each in results
+    ] == [2, IdentityConflict, StoreUnavailable, StoreUnavailable, 3]
+
+
+async def test_ms_21_an_id_that_history_has_is_refused_before_it_is_reserved(
+    store: SqliteStore,
+) -> None:
+    """Two messages of one id could not both be recorded: one would be stuck."""
+    grant = await granted(store)
+    await sequence_after(store, grant, "p1")
+    first = await reserved(store, sending("m2"), message_id="mine")
+
+    for taken in ("p1", "mine"):
+        with pytest.raises(IdentityConflict, match=taken):
+            await reserved(store, sending("m3"), message_id=taken)
+    await store.commits.put_record(first)
+    with pytest.raises(IdentityConflict, match="mine"):
+        await reserved(store, sending("m3"), message_id="mine")
+
+
+async def test_an_intent_of_another_place_is_unknown(store: SqliteStore) -> None:
+    """MS-22: what a caller brings is taken for no other commit of the key."""
+    intent = await reserved(store, sending("m1"))
+    place = replace(intent.coordinates, sequence=2)
+
+    with pytest.raises(CommitUnknown):
+        await store.commits.put_record(replace(intent, coordinates=place))
+
+
+async def test_a_record_that_is_not_in_the_log_holds_no_position(
+    store: SqliteStore, settings: Settings
+) -> None:
+    """OT-50: nor is it a message up to which a claim could be proven."""
+    grant = await granted(store)
+    request = request_of(CONVERSATION, showing("p1"))
+    intent = await brought_to(CommitState.RECORDED, store, request)
+    assert isinstance(intent, CommitIntent)
+    claim = Claim(grant, CONVERSATION, "p1", NOW_MS)
+
+    assert await store.commit_group([claim]) == [ClaimUnproven()]
+    await sequence_after(store, grant, "p2")
+    assert rows(settings, "SELECT position FROM outbox") == [(1,)]
+    await published(store, intent)
+    (proven,) = await store.commit_group([claim])
+    assert isinstance(proven, ClaimProven)
+    assert rows(settings, "SELECT position FROM outbox") == [(1,), (2,)]
 
 
 async def test_more_steps_than_may_wait_are_refused_and_taken_later(
