@@ -89,9 +89,12 @@ class RedisLink:
                     return []
                 await _load_missing(connection, doing, commands)
                 whole: list[Command] = [("MULTI",), *commands, ("EXEC",)]
-                replies = (await _exchange(connection, whole))[-1]
+                *queued, replies = await _exchange(connection, whole)
                 if isinstance(replies, ResponseError):
-                    raise unavailable(doing, replies) from replies
+                    # What was wrong with a command says more than that it was not done.
+                    errors = (e for e in queued if isinstance(e, ResponseError))
+                    error = next(errors, replies)
+                    raise unavailable(doing, error) from error
                 if replies is not None:
                     break
             await self._await_replicas(connection, doing)
@@ -115,17 +118,19 @@ class RedisLink:
         if not self._replicas:
             return
         # The server waits for what this connection wrote last; so that nothing before
-        # is left out, whoever wrote it, something is written last of all.
-        words = [
+        # is left out, whoever wrote it, something is written last of all. A replica
+        # answers at once with what it has synced by then, and unasked once a second
+        # only: asked when it has the write, it answers before it has synced it. So it
+        # is asked twice.
+        words: list[Command] = [
             ("SET", WAITED, "1"),
+            ("WAIT", self._replicas, self._wait_ms),
             ("WAITAOF", 1, self._replicas, self._wait_ms),
         ]
-        _, reply = await _exchange(connection, words)
+        _, count, reply = await _exchange(connection, words)
         if isinstance(reply, ResponseError) and "unknown command" in str(reply).lower():
-            (count,) = await _exchange(
-                connection, [("WAIT", self._replicas, self._wait_ms)]
-            )
-            reply = [1, count]
+            # Redis before 7.2: in a replica's memory is all that can be known.
+            reply = count if isinstance(count, ResponseError) else [1, count]
         if isinstance(reply, ResponseError):
             raise unavailable(doing, reply) from reply
         here, there = reply
