@@ -60,11 +60,11 @@ class StoreDump:
 
 
 class BrightServer:
-    """``bright serve`` on one database file; use it as a context manager."""
+    """``bright serve`` on one database; use it as a context manager."""
 
     def __init__(
         self,
-        database: Path,
+        database: Path | str,
         port: int = 0,
         *,
         host: str = "127.0.0.1",
@@ -76,7 +76,7 @@ class BrightServer:
         """Hold what starting takes; ``port`` 0 takes a free one and keeps it.
 
         Args:
-            database: The file; made by the server when missing.
+            database: The file, made by the server when missing, or an address.
             port: Where to listen, at every start.
             host: The address to listen on.
             arguments: Further ones of ``bright serve``.

@@ -10,9 +10,11 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from types import FrameType
 
-from extension_harness.errors import HarnessError
+from extension_harness.errors import HarnessError, ServerError
+from extension_harness.load.fleet import Fleet
 from extension_harness.load.run import Plan, run
 from extension_harness.server import BrightServer
 
@@ -25,7 +27,9 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         description=(
             "Starts Bright on an empty database, lets model extensions sync with it "
             "over real sockets while they and it are killed, and holds every ledger "
-            "against its store. The last line is one JSON object."
+            "against its store. Several servers share one database of PostgreSQL or "
+            "Redis; each connection goes to one of them by chance. The last line is "
+            "one JSON object."
         ),
     )
     add_arguments(parser)
@@ -51,7 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--message-every", type=_duration, default=plan.message_seconds, metavar="S"
     )
     parser.add_argument(
-        "--server-kills", type=_at_least_none, default=plan.server_kills
+        "--server-kills",
+        type=_at_least_none,
+        default=plan.server_kills,
+        metavar="N",
+        help="so often a server is killed and started again",
+    )
+    parser.add_argument("--servers", type=_at_least_one, default=1, metavar="N")
+    parser.add_argument(
+        "--database",
+        metavar="ADDRESS",
+        help="an empty database, as for `bright serve` (default: a new file); its "
+        "password comes from BRIGHT_DATABASE_PASSWORD_FILE",
     )
 
 
@@ -72,7 +87,7 @@ def main(arguments: argparse.Namespace) -> int:
         with (
             _ended_in_order(),
             tempfile.TemporaryDirectory(prefix="bright-load-") as folder,
-            BrightServer(Path(folder) / "bright.sqlite") as server,
+            _servers(arguments, Path(folder), plan.seed) as server,
         ):
             report = run(server, plan)
     except HarnessError as error:
@@ -80,6 +95,19 @@ def main(arguments: argparse.Namespace) -> int:
         return 1
     print(json.dumps(report.as_dict()), flush=True)
     return 0 if report.holds else 1
+
+
+def _servers(
+    arguments: argparse.Namespace, folder: Path, seed: int
+) -> BrightServer | Fleet:
+    database = arguments.database or folder / "bright.sqlite"
+    if arguments.servers == 1:
+        return BrightServer(database)
+    if "://" not in str(database):
+        raise ServerError(
+            "a file has one server: give --servers a --database of PostgreSQL or Redis"
+        )
+    return Fleet(database, arguments.servers, Random(seed))  # noqa: S311 - chance
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A load of model extensions on one server, and what became of it."""
+"""A load of model extensions on one server or several, and what became of it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import Any
 
 from extension_harness.errors import WaitTimeoutError
 from extension_harness.load.extension import LiveExtension, Place
+from extension_harness.load.fleet import Fleet
 from extension_harness.load.verdict import faults_of, is_at_rest
 from extension_harness.model.steps import Json
+from extension_harness.oracle.server_faults import outbox_faults, sequence_faults
 from extension_harness.server import BrightServer, StoreDump
 
 ACCOUNTS_A_BINDING = 5
@@ -81,8 +83,8 @@ class Report:
         }
 
 
-def run(server: BrightServer, plan: Plan) -> Report:
-    """Runs a plan on a server that listens.
+def run(server: BrightServer | Fleet, plan: Plan) -> Report:
+    """Runs a plan on a server that listens, or on several with one database.
 
     Raises:
         WaitTimeoutError: the extensions did not come to rest in time.
@@ -120,7 +122,7 @@ def run(server: BrightServer, plan: Plan) -> Report:
     )
 
 
-def _places(server: BrightServer, plan: Plan) -> list[Place]:
+def _places(server: BrightServer | Fleet, plan: Plan) -> list[Place]:
     accounts = [f"seller-{number}" for number in range(plan.extensions)]
     groups = [
         accounts[start : start + ACCOUNTS_A_BINDING]
@@ -136,7 +138,7 @@ def _places(server: BrightServer, plan: Plan) -> list[Place]:
 
 
 async def _live(
-    server: BrightServer,
+    server: BrightServer | Fleet,
     plan: Plan,
     extensions: Sequence[LiveExtension],
     random: Random,
@@ -200,7 +202,7 @@ def _card_or_facts(row: Json, random: Random) -> tuple[str, Json]:
     return "cards", card
 
 
-async def _server_trouble(server: BrightServer, plan: Plan) -> None:
+async def _server_trouble(server: BrightServer | Fleet, plan: Plan) -> None:
     for _ in range(plan.server_kills):
         await asyncio.sleep(plan.seconds / (plan.server_kills + 1))
         await asyncio.to_thread(server.kill)
@@ -234,7 +236,7 @@ def _judged(extensions: Sequence[LiveExtension], dump: StoreDump) -> list[str]:
         account = extension.truth.account
         own = {kind: of_all.get(account, []) for kind, of_all in rows.items()}
         faults += faults_of(extension.truth, extension.disk, own)
-    return faults
+    return [*faults, *sequence_faults(dump), *outbox_faults(dump)]
 
 
 def _by_account(dump: StoreDump, kind: str) -> dict[str, list[Any]]:

@@ -45,9 +45,12 @@ def sequence_faults(server: StoreDump) -> Iterator[str]:
 def outbox_faults(server: StoreDump) -> Iterator[str]:
     """Each message has exactly one outbox row at its position; none is skipped."""
     rows = server.of("outbox")
-    positions = sorted(row["position"] for row in rows)
-    if positions != list(range(1, len(positions) + 1)):
-        yield "outbox positions have a gap or a double"
+    by_partition: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        by_partition[row.get("partition", "")].append(row["position"])
+    for positions in by_partition.values():
+        if sorted(positions) != list(range(1, len(positions) + 1)):
+            yield "outbox positions have a gap or a double"
     published = Counter(scope_of(row) for row in rows)
     stored = {scope_of(row): row["position"] for row in server.messages}
     yield from (f"published twice: {each}" for each, n in published.items() if n > 1)
