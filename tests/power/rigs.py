@@ -108,16 +108,22 @@ class SqliteRig(Rig):
 
 
 class PostgresqlRig(Rig):
-    """Bright on PostgreSQL, whose files lie on the disk."""
+    """Bright on PostgreSQL; of several engines on the one that can be written.
 
-    def __init__(self, disk: Path, **options: str) -> None:
-        self.engine = PostgresqlServer(disk / "postgresql", options=options)
+    They are this rig's own; the first of them is started.
+    """
+
+    def __init__(self, *engines: PostgresqlServer, database: str = "bright") -> None:
+        self.engine = engines[0]
+        self._engines = engines
+        self._database = database
 
     @property
     def address(self) -> str:
         """See `Rig.address`."""
-        port = self.port or self.engine.port
-        return f"postgresql://bright@127.0.0.1:{port}/bright"
+        ports = [self.port] if self.port else [each.port for each in self._engines]
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+        return f"postgresql://bright@{hosts}/{self._database}"
 
     async def start(self) -> None:
         """See `Rig.start`; the first time with an empty database."""
@@ -130,13 +136,14 @@ class PostgresqlRig(Rig):
 
     def close(self) -> None:
         """See `Rig.close`."""
-        self.engine.close()
+        for each in self._engines:
+            each.close()
 
     def _start(self) -> None:
         self.engine.start()
-        named = "SELECT 1 FROM pg_database WHERE datname = 'bright'"
-        if not self.engine.execute(named):
-            self.engine.create_database("bright")
+        names = self.engine.execute("SELECT datname FROM pg_database")
+        if (self._database,) not in names:
+            self.engine.create_database(self._database)
 
 
 class ValkeyRig(Rig):

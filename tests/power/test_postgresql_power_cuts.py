@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bright_server.testing.engines.postgresql import PostgresqlServer
 from tests.bright_server.processes import Server
 from tests.power.campaign import CUTS, Campaign
 from tests.power.machine import PowerSwitch
@@ -16,7 +17,7 @@ from tests.power.sent_campaign import SentCampaign
 @pytest.fixture
 async def rig(power: PowerSwitch) -> AsyncIterator[PostgresqlRig]:
     """Bright on a PostgreSQL that was made long ago."""
-    rig = PostgresqlRig(power.disk)
+    rig = PostgresqlRig(PostgresqlServer(power.disk / "postgresql"))
     try:
         await rig.start()
         await power.sync()

@@ -8,14 +8,21 @@ gets its ACKs; the places are those that there would have been without the fault
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
 
+from tests.bright_server.faults.proxy import Proxy
 from tests.bright_server.frames import CONVERSATION, Frame, batch, heartbeat, message
 from tests.bright_server.processes import Extension, Server
 from tests.power.rigs import Rig
 
 RECOVERY_SECONDS: Final = 60.0
+
+_BATCH: Final = 3
 
 Step = Callable[[], Awaitable[None]]
 
@@ -25,23 +32,55 @@ PATIENT_FOR_A_MOMENT: Final = {
 }
 
 
+@dataclass(slots=True)
+class Sweep:
+    """How often a connection was broken, and how often the work had been done."""
+
+    breaks: int = 0
+    done_unanswered: int = 0
+
+
 class Drill:
     """A server, an extension that is connected, and what both have seen."""
 
-    def __init__(self, server: Server, extension: Extension) -> None:
+    def __init__(self, server: Server, extension: Extension, size: int = 0) -> None:
         self.server = server
         self.extension = extension
         self.said_when_red = ""
+        self.repeats = 0
+        """How often a batch was there already that had not been ACKed."""
+        self._size = size
+        self._texts: dict[int, str] = {}
         self._next = 1
 
-    async def send_confirmed(self) -> None:
-        """Send three new messages; they are ACKed, each in its place."""
-        await self._confirm_until(asyncio.get_running_loop().time())
+    @property
+    def confirmed(self) -> int:
+        """Return how many messages were ACKed."""
+        return self._next - 1
+
+    def next_id(self) -> str:
+        """Return the id of the message that is sent next."""
+        return str(message(self._next)["messageId"])
+
+    async def send_confirmed(self, seconds: float = 0) -> None:
+        """Have three new messages ACKed, each in its place, at once or before long."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        numbers = list(range(self._next, self._next + _BATCH))
+        while True:
+            results = (await self.extension.ask(self._batch()))["results"]
+            if all(each["status"] == "confirmed" for each in results):
+                break
+            assert {each["status"] for each in results} == {"retry"}, results
+            assert asyncio.get_running_loop().time() < deadline, results
+            await asyncio.sleep(0.1)
+        assert [each["sequence"] for each in results] == numbers
+        self.repeats += all(each["duplicate"] for each in results)
+        self._next += _BATCH
 
     async def refuse_and_turn_red(self) -> None:
         """Send messages that cannot be stored: none is ACKed, and readiness is red."""
         answer = await self.extension.ask(self._batch())
-        assert [each["status"] for each in answer["results"]] == ["retry"] * 3
+        assert {each["status"] for each in answer["results"]} == {"retry"}, answer
         status, self.said_when_red = await self.server.get("/readyz")
         assert status == 503, self.said_when_red
         assert "Traceback" not in self.said_when_red
@@ -50,46 +89,81 @@ class Drill:
     async def recover(self) -> None:
         """Have the same messages ACKed after a while, and readiness green."""
         deadline = asyncio.get_running_loop().time() + RECOVERY_SECONDS
-        await self._confirm_until(deadline)
+        await self.send_confirmed(RECOVERY_SECONDS)
         while (red := await self.server.get("/readyz"))[0] != 200:
             assert asyncio.get_running_loop().time() < deadline, red[1]
             await asyncio.sleep(0.1)
         assert (await self.extension.ask(heartbeat()))["type"] == "heartbeat.ack"
 
-    async def _confirm_until(self, deadline: float) -> None:
-        numbers = list(range(self._next, self._next + 3))
-        while True:
-            results = (await self.extension.ask(self._batch()))["results"]
-            if all(each["status"] == "confirmed" for each in results):
-                break
-            assert asyncio.get_running_loop().time() < deadline, results
-            await asyncio.sleep(0.1)
-        assert [each["sequence"] for each in results] == numbers
-        self._next += 3
-
     def _batch(self) -> Frame:
-        return batch(*(message(self._next + n) for n in range(3)))
+        # Text that no compression makes small.
+        text = secrets.token_hex(self._size // 2)
+        self._texts.setdefault(self._next, text)
+        return batch(
+            *(
+                message(self._next + n, text=f"{n} {self._texts[self._next]}")
+                for n in range(_BATCH)
+            )
+        )
 
 
-async def drilled(
-    rig: Rig, token: str, break_it: Step, heal_it: Step, **settings: object
-) -> str:
-    """Drill one fault; return what `/readyz` said while it lasted."""
+@asynccontextmanager
+async def drilling(
+    rig: Rig, token: str, *, size: int = 0, **settings: object
+) -> AsyncIterator[Drill]:
+    """Hold a server and a connected extension; at the end all is in its place.
+
+    The server ends in good order. `size` is how many characters a message has.
+    """
     async with (
         rig.serving(**(PATIENT_FOR_A_MOMENT | settings)) as server,
         server.extension() as extension,
     ):
         assert (await extension.greet(token))["type"] == "welcome"
-        drill = Drill(server, extension)
+        drill = Drill(server, extension, size)
         await drill.send_confirmed()
-        await break_it()
-        await drill.refuse_and_turn_red()
-        await heal_it()
-        await drill.recover()
+        yield drill
         await drill.send_confirmed()
         status, said = await server.end()
         assert status == 0
         assert "Traceback" not in said
     places = (await rig.stored(CONVERSATION))[CONVERSATION]
-    assert [sequence for sequence, _ in places] == list(range(1, 10))
+    assert [sequence for sequence, _ in places] == list(range(1, drill.confirmed + 1))
+
+
+async def drilled(
+    rig: Rig,
+    token: str,
+    break_it: Step,
+    heal_it: Step,
+    **settings: Any,  # noqa: ANN401 - goes to the server's environment
+) -> str:
+    """Drill one fault; return what `/readyz` said while it lasted."""
+    async with drilling(rig, token, **settings) as drill:
+        await break_it()
+        await drill.refuse_and_turn_red()
+        await heal_it()
+        await drill.recover()
     return drill.said_when_red
+
+
+async def swept(rig: Rig, token: str, proxy: Proxy) -> Sweep:
+    """Break the connection at every request of a commit, unheard and unanswered.
+
+    Whatever is broken, nothing is ACKed that is not there, and what is sent again has
+    the place that it would have had.
+    """
+    sweep = Sweep()
+    async with drilling(rig, token) as drill:
+        for arrives in (False, True):
+            for after in count():
+                mark = drill.next_id().encode()
+                proxy.break_once(mark, after=after, arrives=arrives)
+                before = drill.repeats
+                await drill.send_confirmed(RECOVERY_SECONDS)
+                if not proxy.struck.is_set():
+                    break
+                sweep.breaks += 1
+                sweep.done_unanswered += drill.repeats - before
+            await proxy.heal()
+    return sweep

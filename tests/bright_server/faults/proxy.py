@@ -1,8 +1,8 @@
 """A network between Bright and its database, in the hand of a test.
 
 It listens on a port of its own and passes on what comes, until it is told otherwise: to
-lose the answer to one request, to break a connection before a request arrives, to carry
-nothing while connections stay open, or to refuse everybody.
+break a connection at one request, which arrives or does not, to carry nothing while
+connections stay open, or to refuse everybody.
 """
 
 from __future__ import annotations
@@ -12,11 +12,24 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
 _CHUNK_BYTES: Final = 65_536
 _TAIL_BYTES: Final = 256
 """A mark may lie across two chunks; it is shorter than this."""
+
+
+@dataclass(slots=True)
+class Break:
+    """Where a connection breaks: so many requests after one with these bytes.
+
+    `arrives`: that request is passed on, and its answer is lost; else it is unheard.
+    """
+
+    mark: bytes
+    after: int
+    arrives: bool
 
 
 class Link:
@@ -28,6 +41,9 @@ class Link:
         self.client = client
         self.server = server
         self.loses_answers = False
+        self.tail = b""
+        self.breaks: Break | None = None
+        """What is to come on this connection, for it had the mark."""
 
     def reset(self) -> None:
         """Break both ends as a network does: nothing of what waits is sent."""
@@ -55,21 +71,18 @@ class Proxy:
         self._flows = asyncio.Event()
         self._flows.set()
         self._is_open = True
-        self._breaks_at = b""
-        self._loses_answer_to = b""
+        self._break: Break | None = None
         self.struck = asyncio.Event()
         """Set when an armed fault has come about."""
         self.port = 0
 
-    def break_before(self, mark: bytes) -> None:
-        """Break the connection on which these bytes come next; they do not arrive."""
+    def break_once(self, mark: bytes, *, after: int = 0, arrives: bool) -> None:
+        """Break the first connection on which these bytes are asked; see `Break`."""
         self.struck.clear()
-        self._breaks_at = mark
-
-    def lose_answer_to(self, mark: bytes) -> None:
-        """Pass on the next request with these bytes, and break instead of an answer."""
-        self.struck.clear()
-        self._loses_answer_to = mark
+        self._break = Break(mark, after, arrives)
+        # What was asked before it was armed is no mark.
+        for link in self._links:
+            link.tail = b""
 
     def stall(self) -> None:
         """Carry nothing; connections stay open, and new ones are made to wait."""
@@ -85,7 +98,7 @@ class Proxy:
         """Carry everything again; what waited meanwhile arrives now."""
         self._is_open = True
         self._flows.set()
-        self._breaks_at = self._loses_answer_to = b""
+        self._break = None
 
     def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry a connection that was made."""
@@ -124,22 +137,27 @@ class Proxy:
             await link.gone()
 
     async def _ask(self, reader: asyncio.StreamReader, link: Link) -> None:
-        tail = b""
         with suppress(OSError):
             while chunk := await reader.read(_CHUNK_BYTES):
-                seen = tail + chunk
-                tail = seen[-_TAIL_BYTES:]
-                if self._breaks_at and self._breaks_at in seen:
-                    self._breaks_at = b""
+                seen = link.tail + chunk
+                link.tail = seen[-_TAIL_BYTES:]
+                if self._is_reached(link, seen) and not link.loses_answers:
                     self.struck.set()
                     break
-                if self._loses_answer_to and self._loses_answer_to in seen:
-                    self._loses_answer_to = b""
-                    link.loses_answers = True
                 await self._flows.wait()
                 link.server.write(chunk)
                 await link.server.drain()
         link.reset()
+
+    def _is_reached(self, link: Link, seen: bytes) -> bool:
+        """Say whether this request is the one at which the connection breaks."""
+        if self._break is not None and self._break.mark in seen:
+            link.breaks, self._break = self._break, None
+        if link.breaks is None:
+            return False
+        link.breaks.after -= 1
+        link.loses_answers = link.breaks.arrives and link.breaks.after < 0
+        return link.breaks.after < 0
 
     async def _answer(self, reader: asyncio.StreamReader, link: Link) -> None:
         with suppress(OSError):

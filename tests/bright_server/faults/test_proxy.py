@@ -82,7 +82,7 @@ async def test_a_lost_answer_is_of_a_request_that_was_heard() -> None:
     async with shouting() as (server, proxy):
         async with client_of(proxy) as client:
             assert await client.ask(b"one\n") == b"ONE\n"
-            proxy.lose_answer_to(b"COMMIT")
+            proxy.break_once(b"COMMIT", arrives=True)
             with pytest.raises(ConnectionResetError):
                 await client.ask(b"COMMIT\n")
 
@@ -94,13 +94,24 @@ async def test_a_lost_answer_is_of_a_request_that_was_heard() -> None:
 
 async def test_a_connection_that_breaks_before_a_request_leaves_it_unheard() -> None:
     async with shouting() as (server, proxy), client_of(proxy) as client:
-        proxy.break_before(b"COMMIT")
+        proxy.break_once(b"COMMIT", arrives=False)
         assert await client.ask(b"one\n") == b"ONE\n"
         with pytest.raises(ConnectionResetError):
             await client.ask(b"COMMIT\n")
 
         assert proxy.struck.is_set()
         assert server.heard == [b"one\n"]
+
+
+async def test_a_connection_breaks_so_many_requests_after_the_mark() -> None:
+    async with shouting() as (server, proxy), client_of(proxy) as client:
+        proxy.break_once(b"BEGIN", after=2, arrives=True)
+        for line in (b"begin\n", b"BEGIN\n", b"one\n"):
+            assert await client.ask(line) == line.upper()
+        with pytest.raises(ConnectionResetError):
+            await client.ask(b"two\n")
+
+        assert server.heard[-1] == b"two\n"
 
 
 async def test_a_stalled_network_carries_later_what_it_was_given() -> None:
