@@ -162,7 +162,7 @@ class Settings(BaseSettings):
     """Of one process at once; who finds none free waits `database_connect_seconds`."""
     database_connect_seconds: Seconds = 5
     database_statement_seconds: Seconds = 30
-    """For one statement, and for a lock that another holds."""
+    """For one statement, waiting for a lock that another server holds included."""
     database_transaction_seconds: Seconds = 60
     """For all of a transaction, from the first statement to the disk."""
     max_database_attempts: Count = 5

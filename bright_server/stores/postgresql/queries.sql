@@ -23,7 +23,6 @@ SELECT set_config(
     ),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('statement_timeout', %(statement_ms)s, false),
-    set_config('lock_timeout', %(statement_ms)s, false),
     set_config('idle_in_transaction_session_timeout', %(idle_ms)s, false),
     set_config('jit', 'off', false)
 
@@ -34,6 +33,9 @@ SELECT pg_is_in_recovery(),
     (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
     current_setting('default_transaction_read_only'),
     current_setting('server_encoding')
+
+-- name: session_durability
+SELECT current_setting('synchronous_commit')
 
 -- name: grants_may_be_judged
 -- Shared by groups, taken alone by whoever revokes: a group that was judged before a
