@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bright_server.commit.records import CommitIntent
-from bright_server.errors import CommitUnreadable, IdentityConflict
+from bright_server.errors import CommitUnreadable
 from bright_server.stores.redis.claims import Claims
 from bright_server.stores.redis.connection import RedisLink, Reply
 from bright_server.stores.redis.intents import under_way
@@ -33,9 +33,7 @@ async def scan(
 
     A claim that was left alone gets its place here, and is due like the others.
     """
-    left_alone = [shard.claims for shard in shards]
-    for each in await _due(link, left_alone, older_than_ms, max_items):
-        await _place(claims, each)
+    await _place_claims(link, shards, claims, older_than_ms, max_items)
     unreadable = 0
     while True:
         limit = max_items + unreadable
@@ -67,11 +65,31 @@ async def _due(
     return sorted(due)[:limit]
 
 
-async def _place(claims: Claims, due: _Due) -> None:
+async def _place_claims(
+    link: RedisLink,
+    shards: Sequence[ShardKeys],
+    claims: Claims,
+    older_than_ms: int,
+    max_items: int,
+) -> None:
+    left_alone = [shard.claims for shard in shards]
+    limit = max_items
+    while True:
+        due = await _due(link, left_alone, older_than_ms, limit)
+        placed = [await _place(claims, each) for each in due]
+        # Those that cannot be read stay; they do not keep the others away.
+        if any(placed) or len(due) < limit:
+            return
+        limit = max_items + len(due)
+
+
+async def _place(claims: Claims, due: _Due) -> bool:
     try:
         await claims.of_name(due.shard, due.name)
-    except (CommitUnreadable, IdentityConflict) as error:
+    except CommitUnreadable as error:
         logger.warning("a claimed key stays without its place: %s", error)
+        return False
+    return True
 
 
 async def _intents(

@@ -149,11 +149,11 @@ class Valkey:
             signal.SIGTERM,
             self.folder,
         )
-        self._await_answer()
-        if self.options.cluster:
-            with suppress(EngineError):  # it has its slots already
-                self.ask("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-            self.wait_until(lambda: b"cluster_state:ok" in self.ask("CLUSTER", "INFO"))
+        try:
+            self._await_answer()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """End it as an operator would, or by force if it does not obey."""
@@ -267,6 +267,10 @@ class Valkey:
 
     def _await_answer(self) -> None:
         self.wait_until(lambda: self.ask("PING").startswith(b"+PONG"), "did not start")
+        if self.options.cluster:
+            with suppress(EngineError):  # it has its slots already
+                self.ask("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+            self.wait_until(lambda: b"cluster_state:ok" in self.ask("CLUSTER", "INFO"))
 
     def _running(self) -> Watched:
         if self._process is None or not self._process.is_running:
