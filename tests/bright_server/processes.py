@@ -73,7 +73,7 @@ async def revoke_binding(database: Path, binding_id: str) -> None:
         await bindings.revoke(BindingId(binding_id), 1)
 
 
-async def dumped(database: Path, kind: str) -> list[dict[str, Any]]:
+async def dumped(database: Path | str, kind: str) -> list[dict[str, Any]]:
     """The store's records of one kind, by `bright store dump`."""
     lines = (await bright("store", "dump", f"--database={database}")).splitlines()
     return [each for line in lines if (each := json.loads(line))["type"] == kind]

@@ -45,8 +45,8 @@ from bright_server.testing.sends import (
     sending,
     showing,
 )
-from tests.bright_server.copying.conftest import Places
-from tests.bright_server.copying.filling import OPEN, PUBLISHED, fill, records_of
+from tests.bright_server.databases.conftest import Places
+from tests.bright_server.databases.filling import OPEN, PUBLISHED, fill, records_of
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.processes import bright, bright_status
 
@@ -195,7 +195,7 @@ async def one_run(source: Settings, target: Settings, last_step: int) -> int:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "tests.bright_server.copying.child",
+        "tests.bright_server.databases.child",
         str(source.database),
         str(target.database),
         str(last_step),

@@ -1,4 +1,4 @@
-"""Empty databases of every kind that a store can be copied from and into."""
+"""Empty databases of every kind, on real servers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from bright_server.testing.engines.postgresql import (
     PostgresqlServer,
     postgresql_databases,
 )
+from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
+
+DATABASES = 512
 
 Places: TypeAlias = Callable[[str], Settings]
 """Makes an empty database of a kind, and returns how it is reached."""
@@ -26,15 +29,29 @@ def databases() -> Iterator[PostgresqlServer | GivenServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    folder = tmp_path_factory.mktemp("valkey") / "data"
+    options = ValkeyOptions(extra={"databases": str(DATABASES)})
+    with Valkey(folder, options) as server:
+        yield server
+
+
+_numbers = itertools.count()
+
+
 @pytest.fixture
 def places(tmp_path: Path, request: pytest.FixtureRequest) -> Places:
-    numbers = itertools.count()
-
     def empty(kind: str) -> Settings:
+        number = next(_numbers)
         if kind == "postgresql":
             database = request.getfixturevalue("databases").create_database()
             return Settings.model_validate({"database": database})
+        if kind == "redis":
+            port = request.getfixturevalue("valkey").port
+            database = f"redis://127.0.0.1:{port}/{number % DATABASES}"
+            return Settings.model_validate({"database": database})
         assert kind == "sqlite"
-        return Settings(database=tmp_path / f"{next(numbers)}.db", busy_timeout_ms=20)
+        return Settings(database=tmp_path / f"{number}.db", busy_timeout_ms=20)
 
     return empty
