@@ -66,6 +66,8 @@ class Claims:
                 (
                     identity, conversation.channel_account_id,
                     conversation.conversation_id, frozen, exact(created_at_ms), name,
+                    request.key.origin, request.key.tenant, request.key.sender,
+                    request.key.client_message_id,
                 ),
             ),
         )  # fmt: skip

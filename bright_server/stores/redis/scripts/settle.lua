@@ -3,8 +3,10 @@
 -- a hash that has once been large is kept like a large one.
 call('ZREM', KEYS[2], ARGV[1])
 if call('HEXISTS', KEYS[1], 'f') == 1 then
-  local account, conversation = unpack(call('HMGET', KEYS[1], 'a', 'c'))
+  local account, conversation, origin, tenant, sender, id =
+    unpack(call('HMGET', KEYS[1], 'a', 'c', 'o', 't', 'u', 'i'))
   call('DEL', KEYS[1])
-  call('HSET', KEYS[1], 'a', account, 'c', conversation)
+  call('HSET', KEYS[1], 'a', account, 'c', conversation, 'o', origin, 't', tenant,
+    'u', sender, 'i', id)
 end
 return 1
