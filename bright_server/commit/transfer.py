@@ -95,7 +95,7 @@ class CopiedCommit:
 
 @dataclass(frozen=True, slots=True)
 class CopiedLogEntry:
-    """An envelope in the store's own log; those of `CopiedMessage` are not among them.
+    """An envelope in the store's own log, of a message that was committed by itself.
 
     The commit may not know of it yet: then it is published again, and found.
     """
@@ -191,20 +191,19 @@ CopiedRecord: TypeAlias = (
     CopiedBinding | CopiedCommit | CopiedLogEntry | CopiedInConversation
 )
 
-COPIED_KINDS: Final[Mapping[str, type[CopiedRecord]]] = {
-    "bindings": CopiedBinding,
+COPIED_KINDS: Final[Mapping[str, tuple[type[CopiedRecord], ...]]] = {
+    "bindings": (CopiedBinding,),
     # Before all that lies in conversations.
-    "conversations": CopiedConversation,
-    "messages": CopiedMessage,
-    # Before the commits that have it as their publication.
-    "log": CopiedLogEntry,
-    "commits": CopiedCommit,
-    "conflicts": CopiedConflict,
-    "anchors": CopiedAnchor,
-    "profiles": CopiedProfile,
-    "cards": CopiedCard,
-    "card conflicts": CopiedCardConflict,
-    "facts": CopiedFacts,
+    "conversations": (CopiedConversation,),
+    # What stands in the log, in its order; before the commits that are published there.
+    "log": (CopiedMessage, CopiedLogEntry),
+    "commits": (CopiedCommit,),
+    "conflicts": (CopiedConflict,),
+    "anchors": (CopiedAnchor,),
+    "profiles": (CopiedProfile,),
+    "cards": (CopiedCard,),
+    "card conflicts": (CopiedCardConflict,),
+    "facts": (CopiedFacts,),
 }
 """What a store consists of, in the order in which it is loaded."""
 
@@ -243,8 +242,8 @@ class StoreExport(Protocol):
     async def page(self, kind: str, cursor: str | None, limit: int) -> CopiedPage:
         """Return up to `limit` records of a kind, from a cursor of an earlier page.
 
-        Each record comes exactly once; messages and log entries come in the order of
-        their positions, inside each partition. A cursor is text without a meaning to
+        Each record comes exactly once; those of the log come in the order of their
+        positions, inside each partition. A cursor is text without a meaning to
         anybody else; it holds in another process and after a restart, as long as
         nothing is written.
 

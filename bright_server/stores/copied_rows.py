@@ -7,7 +7,7 @@ columns in the order that is read here; a load's statement takes them in that or
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from typing import Any, Final, TypeAlias, cast
 
@@ -19,6 +19,7 @@ from bright_server.commit.transfer import (
     CopiedBinding,
     CopiedCard,
     CopiedCardConflict,
+    CopiedCommit,
     CopiedConflict,
     CopiedConversation,
     CopiedFacts,
@@ -36,10 +37,11 @@ from bright_server.wire.text import canonical_json, compact_json, parse_json
 
 Row: TypeAlias = tuple[Any, ...]
 
+_ENVELOPE_COLUMNS: Final = 3
 LOADED_BY_SCOPE: Final[dict[str, type[CopiedRecord]]] = {
     name: kind
-    for name, kind in COPIED_KINDS.items()
-    if name not in {"bindings", "messages", "log", "commits"}
+    for name, (kind, *_) in COPIED_KINDS.items()
+    if name not in {"bindings", "log", "commits"}
 }
 """Kinds of which `row_in_conversation` is all that is loaded."""
 
@@ -92,6 +94,26 @@ def message_of(row: Row) -> CopiedMessage:
     )
 
 
+def log_of(
+    messages: Sequence[Row], envelopes: Sequence[Row], limit: int
+) -> tuple[list[CopiedRecord], int | None]:
+    """Return the first records of a log by their positions, and where to go on.
+
+    Both lists are of the log behind the same position, each up to the limit.
+    """
+    rows = sorted((*messages, *envelopes), key=lambda row: cast("int", row[0]))[:limit]
+    records: list[CopiedRecord] = [
+        _log_entry_of(row) if len(row) == _ENVELOPE_COLUMNS else message_of(row)
+        for row in rows
+    ]
+    return records, rows[-1][0] if len(rows) == limit else None
+
+
+def _log_entry_of(row: Row) -> CopiedLogEntry:
+    position, key, body = row
+    return CopiedLogEntry(LogPosition(ONE_PARTITION, position), key, body)
+
+
 def row_of_message(record: CopiedMessage) -> Row:
     """Return the columns of a message, without its position."""
     return (
@@ -115,6 +137,14 @@ def scope_of(record: CopiedInConversation) -> tuple[str, str]:
     """Return a record's conversation as two columns."""
     key = record.conversation
     return (key.channel_account_id, key.conversation_id)
+
+
+def envelope_key_of(record: CopiedCommit) -> str:
+    """Return what the log calls a commit's message, whether its record is there or not."""
+    if record.key.origin == "sent":
+        return record.coordinates.message_id
+    key = record.key
+    return canonical_json((key.tenant, key.sender, key.client_message_id))
 
 
 def mark_text(mark: CopyMark) -> str:
@@ -144,11 +174,6 @@ def _conversation_of(row: Row) -> CopiedRecord:
     )
 
 
-def _log_entry_of(row: Row) -> CopiedRecord:
-    position, key, body = row
-    return CopiedLogEntry(LogPosition(ONE_PARTITION, position), key, body)
-
-
 def _in_conversation(
     kind: Callable[..., CopiedInConversation],
 ) -> Callable[[Row], CopiedRecord]:
@@ -158,8 +183,6 @@ def _in_conversation(
 BUILDERS: Final[dict[str, Callable[[Row], CopiedRecord]]] = {
     "bindings": binding_of,
     "conversations": _conversation_of,
-    "messages": message_of,
-    "log": _log_entry_of,
     "conflicts": _in_conversation(CopiedConflict),
     "anchors": _in_conversation(CopiedAnchor),
     "profiles": _in_conversation(CopiedProfile),
@@ -167,4 +190,4 @@ BUILDERS: Final[dict[str, Callable[[Row], CopiedRecord]]] = {
     "card conflicts": _in_conversation(CopiedCardConflict),
     "facts": _in_conversation(CopiedFacts),
 }
-"""Make records of rows of all kinds but commits, which each store keeps its own way."""
+"""Make records of rows, where a kind is a table."""

@@ -241,6 +241,11 @@ async def _reserved(
     candidate: ReserveCandidate,
 ) -> CommitIntent | None:
     """Reserve a key that nobody has; None: somebody has it by now, nothing was done."""
+    key = request.key
+    if key.origin == "observed" and candidate.message_id != key.client_message_id:
+        # Its id is its scope: under another it could meet another message of history,
+        # and could then never be recorded (MS-21).
+        raise IdentityConflict(candidate.message_id)
     await transaction.begin()
     conversation = (await locked(transaction, [request.conversation]))[
         request.conversation

@@ -18,7 +18,7 @@ from bright_server.errors import StoreUnavailable
 from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey
 from bright_server.sql_file import statements_in
-from bright_server.stores.copied_rows import BUILDERS, Row, statement
+from bright_server.stores.copied_rows import BUILDERS, Row, log_of, statement
 from bright_server.stores.postgresql.commit_rows import record_of_row
 from bright_server.stores.postgresql.connection import StoreConnection
 from bright_server.stores.postgresql.database import worded
@@ -44,32 +44,35 @@ class PostgresqlExport:
 
     async def page(self, kind: str, cursor: str | None, limit: int) -> CopiedPage:
         """See `StoreExport.page`."""
+        after: object = None if cursor is None else parse_json(cursor)
         try:
-            rows = await self._rows(kind, cursor, limit)
+            if kind == "log":
+                behind = after or 0
+                named = {"after": behind, "limit": limit}
+                messages = await self._rows("page_messages", named)
+                envelopes = await self._rows("page_envelopes", (behind, limit))
+                records, last = log_of(messages, envelopes, limit)
+                return CopiedPage(records, None if last is None else str(last))
+            if kind == "commits":
+                after = bytes.fromhex(str(after or ""))
+            elif after is None:
+                after = "" if kind == "bindings" else 0
+            rows = await self._rows(statement("page", kind), (after, limit))
         except psycopg.Error as error:
             raise StoreUnavailable(f"read its {kind}", worded(error)) from error
         build = _commit if kind == "commits" else BUILDERS[kind]
         records = list(map(build, rows))
         if len(rows) < limit:
             return CopiedPage(records, None)
-        last = rows[-1][0]
+        key = rows[-1][0]
         return CopiedPage(
-            records, canonical_json(last.hex() if kind == "commits" else last)
+            records, canonical_json(key.hex() if kind == "commits" else key)
         )
 
-    async def _rows(self, kind: str, cursor: str | None, limit: int) -> list[Row]:
-        after: object = None if cursor is None else parse_json(cursor)
-        if kind == "commits":
-            after = bytes.fromhex(str(after or ""))
-        elif after is None:
-            after = "" if kind == "bindings" else 0
-        query = SQL[statement("page", kind)]
-        if kind == "messages":
-            named = {"after": after, "limit": limit}
-            found = await self._connection.execute(query, named)
-        else:
-            found = await self._connection.execute(query, (after, limit))
-        return await found.fetchall()
+    async def _rows(
+        self, name: str, parameters: tuple[object, ...] | dict[str, object]
+    ) -> list[Row]:
+        return await (await self._connection.execute(SQL[name], parameters)).fetchall()
 
 
 def _commit(row: Row) -> CopiedRecord:

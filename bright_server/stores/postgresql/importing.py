@@ -14,13 +14,14 @@ from typing import Any
 
 import psycopg
 
-from bright_server.commit.encoding import encode_frozen, envelope_key
+from bright_server.commit.encoding import encode_frozen
 from bright_server.commit.records import CommitIntent, CommitState, FrozenDelivery
 from bright_server.commit.transfer import (
     COPIED_KINDS,
     ONE_PARTITION,
     CopiedBinding,
     CopiedCommit,
+    CopiedConversation,
     CopiedInConversation,
     CopiedLogEntry,
     CopiedMessage,
@@ -33,7 +34,9 @@ from bright_server.errors import CopyRefused, SchemaRefused, StoreUnavailable
 from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey
 from bright_server.stores.copied_rows import (
+    LOADED_BY_SCOPE,
     Row,
+    envelope_key_of,
     mark_of,
     mark_text,
     row_in_conversation,
@@ -164,7 +167,7 @@ class _Page:
         first = self._records[0]
         if isinstance(first, CopiedBinding):
             await self._many("load_bindings", map(row_of_binding, self._records))
-        elif isinstance(first, CopiedLogEntry):
+        elif isinstance(first, CopiedMessage | CopiedLogEntry):
             await self._load_log()
         elif isinstance(first, CopiedCommit):
             await self._find_refs(
@@ -172,42 +175,40 @@ class _Page:
             )
             for record in self._records:
                 await self._load_commit(record)
-        elif isinstance(first, COPIED_KINDS["conversations"]):
+        elif isinstance(first, CopiedConversation):
             rows = map(row_in_conversation, self._records)
             await self._many("load_conversations", rows)
         else:
             await self._find_refs({each.conversation for each in self._records})
-            if isinstance(first, CopiedMessage):
-                await self._load_messages()
-            else:
-                kinds = {kind: name for name, kind in COPIED_KINDS.items()}
-                query = statement("load", kinds[type(first)])
-                await self._many(query, map(self._row, self._records))
+            (name,) = [
+                name for name, kind in LOADED_BY_SCOPE.items() if kind is type(first)
+            ]
+            await self._many(statement("load", name), map(self._row, self._records))
 
     def _row(self, record: CopiedInConversation) -> Row:
         return (self._refs[record.conversation], *row_in_conversation(record)[2:])
 
-    async def _load_messages(self) -> None:
+    async def _load_log(self) -> None:
         places = await self._places([each.position for each in self._records])
+        placed = list(zip(places, self._records, strict=True))
+        messages = [each for each in placed if isinstance(each[1], CopiedMessage)]
+        await self._find_refs({record.conversation for _, record in messages})
         cursor = self._connection.cursor()
         async with cursor, cursor.copy(SQL["load_messages"]) as copy:
-            for record in self._records:
+            for _, record in messages:
                 ref = self._refs[record.conversation]
                 await copy.write_row((ref, *row_of_message(record)[2:]))
         runs = [
-            (place, ref, record.sequence)
-            for place, record in zip(places, self._records, strict=True)
-            for ref in (self._refs[record.conversation],)
+            (place, self._refs[record.conversation], record.sequence)
+            for place, record in messages
         ]
         await self._many("load_runs", _joined(runs))
-
-    async def _load_log(self) -> None:
-        places = await self._places([each.position for each in self._records])
-        rows = [
+        envelopes = [
             (place, _digest(record.key), record.key, record.body)
-            for place, record in zip(places, self._records, strict=True)
+            for place, record in placed
+            if isinstance(record, CopiedLogEntry)
         ]
-        await self._many("load_log", rows)
+        await self._many("load_log", envelopes)
 
     async def _places(self, positions: Sequence[LogPosition]) -> list[int]:
         """Return places in this log: the same ones, or the next of another layout's."""
@@ -256,8 +257,7 @@ class _Page:
         publication = record.publication
         if publication is None or publication.partition == ONE_PARTITION:
             return None if publication is None else publication.offset
-        assert record.record is not None  # noqa: S101 - see `StoreImport.begin`
-        digest = _digest(envelope_key(record.key, record.record))
+        digest = _digest(envelope_key_of(record))
         ((place,),) = await self._run("place_of_envelope", digest)
         return int(place)
 

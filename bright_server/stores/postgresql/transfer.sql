@@ -32,7 +32,7 @@ WHERE o.first_position >= coalesce(
     AND o.first_position + m.sequence - o.first_sequence > %(after)s
 ORDER BY o.first_position, m.sequence LIMIT %(limit)s
 
--- name: page_log
+-- name: page_envelopes
 SELECT first_position, envelope_key, body
 FROM outbox WHERE first_position > %s AND body IS NOT NULL
 ORDER BY first_position LIMIT %s

@@ -17,7 +17,7 @@ from bright_server.commit.transfer import (
 from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey
 from bright_server.sql_file import statements_in
-from bright_server.stores.copied_rows import BUILDERS, Row, statement
+from bright_server.stores.copied_rows import BUILDERS, Row, log_of, statement
 from bright_server.stores.sqlite.connection import StoreConnection, translated
 from bright_server.stores.sqlite.history import record_of
 from bright_server.stores.sqlite.queries import SQL as STORE_SQL
@@ -51,8 +51,15 @@ def _page(
 ) -> CopiedPage:
     first: object = "" if kind == "bindings" else -(2**63)
     after = first if cursor is None else parse_json(cursor)
-    query = SQL[statement("page", kind)]
-    rows = database.execute(query, (after, limit)).fetchall()
+
+    def rows_of(what: str) -> list[Row]:
+        query = SQL[statement("page", what)]
+        return database.execute(query, (after, limit)).fetchall()
+
+    if kind == "log":
+        records, last = log_of(rows_of("messages"), rows_of("envelopes"), limit)
+        return CopiedPage(records, None if last is None else str(last))
+    rows = rows_of(kind)
     if kind == "commits":
         records = [_commit(database, row) for row in rows]
     else:

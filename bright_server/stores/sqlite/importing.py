@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from bright_server.clock import Clock
-from bright_server.commit.encoding import encode_frozen, envelope_key
+from bright_server.commit.encoding import encode_frozen
 from bright_server.commit.records import CommitState
 from bright_server.commit.transfer import (
     COPIED_KINDS,
@@ -35,6 +35,7 @@ from bright_server.logs.sqlite import PARTITION
 from bright_server.logs.sqlite import SQL as LOG_SQL
 from bright_server.stores.copied_rows import (
     LOADED_BY_SCOPE,
+    envelope_key_of,
     mark_of,
     mark_text,
     row_in_conversation,
@@ -225,9 +226,7 @@ def _place_of_commit(database: sqlite3.Connection, record: CopiedCommit) -> int 
     publication = record.publication
     if publication is not None and publication.partition == ONE_PARTITION:
         return publication.offset
-    if record.record is None:
-        return None
-    key = envelope_key(record.key, record.record)
+    key = envelope_key_of(record)
     row = database.execute(SQL["place_of_envelope"], (key,)).fetchone()
     return None if row is None else int(row[0])
 

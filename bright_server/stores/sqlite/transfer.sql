@@ -25,7 +25,7 @@ LEFT JOIN single_commit AS s
 WHERE m.position > max(?, 0) AND d.position IS NULL AND s.number IS NULL
 ORDER BY m.position LIMIT ?
 
--- name: page_log
+-- name: page_envelopes
 SELECT position, envelope_key, body
 FROM outbox_envelope WHERE position > ? ORDER BY position LIMIT ?
 
