@@ -9,15 +9,17 @@ from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any
 
+from bright_server.authorization.embedded import issue_binding
 from bright_server.backends import opened
 from bright_server.clock import SystemClock
+from bright_server.commit.backend import Backend
 from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 from bright_server.testing.engines.errors import EngineError
 from bright_server.testing.engines.postgresql import PostgresqlServer
 from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
 from tests.bright_server.frames import ACCOUNT
-from tests.bright_server.processes import BRIGHT, Server, create_binding, serving
+from tests.bright_server.processes import BRIGHT, Server, serving
 
 Stored = Mapping[str, Sequence[tuple[int, str]]]
 """Of each conversation the sequence and id of its messages, in order."""
@@ -58,13 +60,14 @@ class Rig(ABC):
 
         The engine runs.
         """
-        async with self.serving():
-            return str((await create_binding(self.address))["token"])
+        async with self._opened() as backend:
+            now_ms = SystemClock().now_ms()
+            issued = await issue_binding(backend.bindings, [ACCOUNT], "test", now_ms)
+        return issued.token
 
     async def stored(self, *conversations: str) -> Stored:
         """Return what the database has, read by Bright's own store."""
-        settings = Settings.model_validate({"database": self.address})
-        async with opened(settings, SystemClock()) as backend:
+        async with self._opened() as backend:
             found: dict[str, list[tuple[int, str]]] = {}
             for each in conversations:
                 key, places = ConversationKey(ACCOUNT, each), found.setdefault(each, [])
@@ -75,6 +78,10 @@ class Rig(ABC):
                         break
                     places += [(one.sequence, one.message.message_id) for one in page]
         return found
+
+    def _opened(self) -> AbstractAsyncContextManager[Backend]:
+        settings = Settings.model_validate({"database": self.address})
+        return opened(settings, SystemClock())
 
 
 class SqliteRig(Rig):
@@ -101,6 +108,11 @@ class SqliteRig(Rig):
     def close(self) -> None:
         """There is no engine."""
 
+    async def bind(self) -> str:
+        """See `Rig.bind`; by a server, for it is what makes the folder."""
+        async with self.serving():
+            return await super().bind()
+
     def serving(self, **settings: object) -> AbstractAsyncContextManager[Server]:
         """See `Rig.serving`."""
         given = {"writer_process": self._command is BRIGHT, **settings}
@@ -115,13 +127,13 @@ class PostgresqlRig(Rig):
 
     def __init__(self, *engines: PostgresqlServer, database: str = "bright") -> None:
         self.engine = engines[0]
-        self._engines = engines
+        self.engines = engines
         self._database = database
 
     @property
     def address(self) -> str:
         """See `Rig.address`."""
-        ports = [self.port] if self.port else [each.port for each in self._engines]
+        ports = [self.port] if self.port else [each.port for each in self.engines]
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         return f"postgresql://bright@{hosts}/{self._database}"
 
@@ -136,7 +148,7 @@ class PostgresqlRig(Rig):
 
     def close(self) -> None:
         """See `Rig.close`."""
-        for each in self._engines:
+        for each in self.engines:
             each.close()
 
     def _start(self) -> None:

@@ -1,8 +1,8 @@
 """One drill for every fault of a database: no false ACK, red, and well again by itself.
 
 While the fault lasts, messages are asked to be committed and are not confirmed, and
-`/readyz` is red and says of what. After it, with nobody's help, the same connection
-gets its ACKs; the places are those that there would have been without the fault.
+`/readyz` is red and says of what. After it, with nobody's help, the extension gets
+its ACKs; the places are those that there would have been without the fault.
 """
 
 from __future__ import annotations
@@ -10,19 +10,22 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
+from websockets.exceptions import ConnectionClosed
+
 from tests.bright_server.faults.proxy import Proxy
-from tests.bright_server.frames import CONVERSATION, Frame, batch, heartbeat, message
+from tests.bright_server.frames import CONVERSATION, Frame, batch, message
 from tests.bright_server.processes import Extension, Server
 from tests.power.rigs import Rig
 
 RECOVERY_SECONDS: Final = 60.0
 
 _BATCH: Final = 3
+_NOBODY_CAN_TELL: Final = 4503
 
 Step = Callable[[], Awaitable[None]]
 
@@ -41,17 +44,26 @@ class Sweep:
 
 
 class Drill:
-    """A server, an extension that is connected, and what both have seen."""
+    """A server, an extension that comes again when it is sent away, and what both saw.
 
-    def __init__(self, server: Server, extension: Extension, size: int = 0) -> None:
+    It is sent away, with 4503, while nobody can tell whether its binding stands.
+    """
+
+    def __init__(self, server: Server, token: str, size: int = 0) -> None:
         self.server = server
-        self.extension = extension
         self.said_when_red = ""
         self.repeats = 0
         """How often a batch was there already that had not been ACKed."""
+        self._token = token
         self._size = size
         self._texts: dict[int, str] = {}
         self._next = 1
+        self._extension: Extension | None = None
+        self._holding = AsyncExitStack()
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._holding.aclose()
 
     @property
     def confirmed(self) -> int:
@@ -67,20 +79,24 @@ class Drill:
         deadline = asyncio.get_running_loop().time() + seconds
         numbers = list(range(self._next, self._next + _BATCH))
         while True:
-            results = (await self.extension.ask(self._batch()))["results"]
-            if all(each["status"] == "confirmed" for each in results):
+            results = await self._ask()
+            if results and all(each["status"] == "confirmed" for each in results):
                 break
-            assert {each["status"] for each in results} == {"retry"}, results
+            assert {each["status"] for each in results} <= {"retry"}, results
             assert asyncio.get_running_loop().time() < deadline, results
             await asyncio.sleep(0.1)
         assert [each["sequence"] for each in results] == numbers
         self.repeats += all(each["duplicate"] for each in results)
         self._next += _BATCH
 
+    async def be_refused(self) -> None:
+        """Send messages that cannot be stored: none is ACKed."""
+        results = await self._ask()
+        assert {each["status"] for each in results} <= {"retry"}, results
+
     async def refuse_and_turn_red(self) -> None:
         """Send messages that cannot be stored: none is ACKed, and readiness is red."""
-        answer = await self.extension.ask(self._batch())
-        assert {each["status"] for each in answer["results"]} == {"retry"}, answer
+        await self.be_refused()
         status, self.said_when_red = await self.server.get("/readyz")
         assert status == 503, self.said_when_red
         assert "Traceback" not in self.said_when_red
@@ -93,7 +109,24 @@ class Drill:
         while (red := await self.server.get("/readyz"))[0] != 200:
             assert asyncio.get_running_loop().time() < deadline, red[1]
             await asyncio.sleep(0.1)
-        assert (await self.extension.ask(heartbeat()))["type"] == "heartbeat.ack"
+
+    async def _ask(self) -> list[Frame]:
+        """Return what is said of each message; nothing when it was sent away."""
+        try:
+            if self._extension is None:
+                self._extension = await self._holding.enter_async_context(
+                    self.server.extension()
+                )
+                welcome = await self._extension.greet(self._token)
+                assert welcome["type"] == "welcome", welcome
+            results: list[Frame] = (await self._extension.ask(self._batch()))["results"]
+        except ConnectionClosed as closed:
+            if closed.rcvd is None or closed.rcvd.code != _NOBODY_CAN_TELL:
+                raise
+            self._extension = None
+            await self._holding.aclose()
+            return []
+        return results
 
     def _batch(self) -> Frame:
         # Text that no compression makes small.
@@ -111,19 +144,18 @@ class Drill:
 async def drilling(
     rig: Rig, token: str, *, size: int = 0, **settings: object
 ) -> AsyncIterator[Drill]:
-    """Hold a server and a connected extension; at the end all is in its place.
+    """Hold a server and an extension; at the end everything is in its place.
 
     The server ends in good order. `size` is how many characters a message has.
     """
-    async with (
-        rig.serving(**(PATIENT_FOR_A_MOMENT | settings)) as server,
-        server.extension() as extension,
-    ):
-        assert (await extension.greet(token))["type"] == "welcome"
-        drill = Drill(server, extension, size)
-        await drill.send_confirmed()
-        yield drill
-        await drill.send_confirmed()
+    async with rig.serving(**(PATIENT_FOR_A_MOMENT | settings)) as server:
+        drill = Drill(server, token, size)
+        try:
+            await drill.send_confirmed()
+            yield drill
+            await drill.send_confirmed()
+        finally:
+            await drill.close()
         status, said = await server.end()
         assert status == 0
         assert "Traceback" not in said
