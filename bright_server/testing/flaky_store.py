@@ -129,7 +129,9 @@ class ForgetfulPublisher:
     async def publish(self, envelope: CommittedEnvelope) -> LogPosition:
         """See `OutboxPublisher.publish`."""
         self.envelopes.append(envelope)
-        return LogPosition(self._partition, len(self.envelopes))
+        position = LogPosition(self._partition, len(self.envelopes))
+        await asyncio.sleep(0)  # others come between, as over a network
+        return position
 
     async def readiness(self) -> None:
         """See `OutboxPublisher.readiness`."""
@@ -146,6 +148,11 @@ class SlowStore(AtomicDelegatingStore):
         super().__init__(inner)
         self._seconds = seconds
         self.turns = asyncio.Semaphore(0)
+        self._held = asyncio.Event()
+
+    async def until_held(self) -> None:
+        """Wait until a call stands and all turns were taken."""
+        await self._held.wait()
 
     async def _through(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
         await self._wait()
@@ -154,7 +161,9 @@ class SlowStore(AtomicDelegatingStore):
         return result
 
     async def _wait(self) -> None:
-        if self._seconds is None:
-            await self.turns.acquire()
-        else:
+        if self._seconds is not None:
             await asyncio.sleep(self._seconds)
+            return
+        if self.turns.locked():
+            self._held.set()
+        await self.turns.acquire()

@@ -23,7 +23,7 @@ from bright_server.commit.records import (
 )
 from bright_server.fanout.contract import OutboxPublisher
 from bright_server.settings import Settings
-from bright_server.testing.flaky_store import FlakyPublisher, FlakyStore
+from bright_server.testing.flaky_store import FlakyPublisher, FlakyStore, SlowStore
 from bright_server.testing.manual_clock import ManualClock
 from bright_server.testing.sends import (
     DELIVERY,
@@ -67,7 +67,9 @@ async def committing(
     members = Everybody()
     settings = changed_settings(commit_retry_seconds=0, **changes)
     async with stores.opened(clock, members) as backend:
-        store, log = FlakyStore(backend.commits), FlakyPublisher(backend.publisher)
+        # Slow, so that others come between any two steps, over a store in memory too.
+        store = FlakyStore(SlowStore(backend.commits, seconds=0))
+        log = FlakyPublisher(backend.publisher)
         committer = committer_over(store, log, members, settings, clock, faults)
         yield Committing(backend, store, log, members, clock, committer)
 

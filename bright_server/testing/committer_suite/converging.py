@@ -182,6 +182,27 @@ class ConvergingSuite:
                     assert told.__cause__ is error
                     way.store.recover()
 
+    async def test_what_a_concurrent_advance_is_answered_with_converges(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-25: wrong state, other publication, unknown: the truth is read again."""
+        errors: list[MessageStoreError] = [
+            WrongCommitState("m", "RECORDED", "RESERVED"),
+            PublicationConflict("m"),
+            CommitUnknown("m"),
+        ]
+        number = 0
+        async with committing(stores) as way:
+            for when in WHENS:
+                for name in STEPS:
+                    for error in errors:
+                        number += 1
+                        way.store.lose(name, when, error=error)
+                        message = await way.commit(sending(f"m{number}"))
+                        assert message.coordinates.sequence == number
+                        assert not way.store.is_losing
+            await one_of_each(stores, way)
+
     async def test_another_request_of_the_key_is_a_conflict(
         self, stores: StoreUnderTest
     ) -> None:

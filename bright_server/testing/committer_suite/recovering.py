@@ -7,8 +7,13 @@ import asyncio
 from bright_server.commit.records import CommitState, CommittedMessage
 from bright_server.commit.recovery import LEASE, CommitRecovery, RecoveryReport
 from bright_server.errors import CommitUnavailable, CommitUnreadable
-from bright_server.testing.committer_suite.committing import Committing, committing
+from bright_server.testing.committer_suite.committing import (
+    Committing,
+    committer_over,
+    committing,
+)
 from bright_server.testing.committer_suite.converging import one_of_each
+from bright_server.testing.flaky_store import SlowStore
 from bright_server.testing.refusals import refused
 from bright_server.testing.sends import (
     CONVERSATION,
@@ -19,6 +24,9 @@ from bright_server.testing.sends import (
     sending,
 )
 from bright_server.testing.under_test import StoreUnderTest
+
+# A commit is four calls of the store, each of which can be held before and after.
+HALVES = 8
 
 
 class _Noted:
@@ -109,6 +117,36 @@ class RecoveringSuite:
             there = await way.backend.commits.load_commit(key, CONVERSATION)
             assert isinstance(there, CommittedMessage)
             assert await way.committer.recover_due(NOW_MS + 1, 3) == 3
+
+    async def test_a_sender_that_is_cancelled_leaves_nothing_behind(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21: wherever it was on its way: recovery finishes what was reserved."""
+        async with committing(stores) as way:
+            for turns in range(1, HALVES):
+                slow = SlowStore(way.backend.commits)
+                committer = committer_over(
+                    slow, way.log, way.members, changed_settings(), way.clock
+                )
+                request = sending(f"m{turns}")
+                sender = asyncio.create_task(
+                    committer.commit(request, *way.given(request))
+                )
+                for _ in range(turns):
+                    slow.turns.release()
+                await slow.until_held()
+                sender.cancel()
+                await asyncio.gather(sender, return_exceptions=True)
+                assert sender.cancelled()
+            await way.committer.recover_due(NOW_MS + 1, 100)
+            due = await way.backend.commits.scan_recoverable_commits(NOW_MS + 1, 100)
+            assert list(due) == []
+            numbers = [
+                (await way.commit(sending(f"m{turns}"))).coordinates.sequence
+                for turns in range(1, HALVES)
+            ]
+            assert sorted(numbers) == list(range(1, HALVES))
+            await one_of_each(stores, way)
 
     async def test_what_is_due_and_cannot_be_read_is_said(
         self, stores: StoreUnderTest
