@@ -1,4 +1,4 @@
-"""The embedded store keeps the contracts of stores and of commits over them (MS-40)."""
+"""The embedded store keeps every contract of a back end (MS-40)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from bright_server.testing.committer import CommitterContract
 from bright_server.testing.message_store import MessageStoreContract
+from bright_server.testing.observation_store import ObservationContract
 from tests.bright_server.stores.sqlite.under_test import SqliteUnderTest
 
 
@@ -17,8 +18,12 @@ def stores(tmp_path: Path) -> SqliteUnderTest:
 
 
 class TestStore(MessageStoreContract):
-    """The store itself."""
+    """Single commits, step by step."""
 
 
 class TestCommitter(CommitterContract):
-    """Commits over it."""
+    """The committer over them."""
+
+
+class TestObservations(ObservationContract):
+    """Groups, ledgers and bindings."""
