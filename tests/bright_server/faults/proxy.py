@@ -99,6 +99,8 @@ class Proxy:
         self._is_open = True
         self._flows.set()
         self._break = None
+        for link in self._links:
+            link.breaks = None
 
     def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry a connection that was made."""
