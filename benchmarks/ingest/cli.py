@@ -4,9 +4,11 @@ import argparse
 from functools import partial
 
 from benchmarks import options
-from benchmarks.errors import BenchError
-from benchmarks.ingest import growth, report, rounds
+from benchmarks.errors import BenchError, WorkloadError
+from benchmarks.ingest import growth, report, rounds, shared
 from benchmarks.ingest.workload import Workload
+
+_SQLITE = "sqlite"
 
 
 def commands(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -18,7 +20,7 @@ def commands(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 def _ingest(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = kinds.add_parser(
         "ingest",
-        help="acknowledged messages a second, beside bare SQLite and bare WebSocket",
+        help="acknowledged messages a second, beside bare engine and WebSocket",
     )
     _common(parser)
     parser.add_argument("--rows", type=int, default=0, help="rows stored beforehand")
@@ -26,6 +28,14 @@ def _ingest(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> Non
         "--memory",
         action="store_true",
         help="one server and one database for all rounds; memory must stay flat",
+    )
+    parser.add_argument(
+        "--database",
+        metavar="ENGINE",
+        default=_SQLITE,
+        help="sqlite (the default); postgresql: a server of its own, from the wheel;"
+        " or the address postgresql://USER@HOST:PORT/NAME of a server on which USER"
+        " may make databases",
     )
     parser.set_defaults(run=_run_ingest)
 
@@ -58,6 +68,8 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_ingest(arguments: argparse.Namespace) -> int:
+    if arguments.database != _SQLITE:
+        return _run_shared(arguments)
     try:
         plan = rounds.IngestPlan(
             workload=_workload(arguments),
@@ -77,6 +89,29 @@ def _run_ingest(arguments: argparse.Namespace) -> int:
         report.ingest_json(plan, result),
         partial(report.print_ingest, plan, result),
         holds=reaches and (result.memory_is_flat or not plan.memory),
+    )
+
+
+def _run_shared(arguments: argparse.Namespace) -> int:
+    try:
+        plan = shared.SharedPlan(
+            database=arguments.database,
+            workload=_workload(arguments),
+            rounds=arguments.rounds,
+            in_flight=arguments.in_flight,
+            patience_seconds=arguments.wait_for_quiet,
+            directory=arguments.directory,
+        )
+        if arguments.rows or arguments.memory:
+            raise WorkloadError("--rows and --memory are for SQLite")
+        result = shared.measure(plan, options.tell)
+    except BenchError as error:
+        return options.failed(error)
+    return options.conclude(
+        arguments,
+        report.shared_json(plan, result),
+        partial(report.print_shared, plan, result),
+        holds=options.reaches(arguments, result.ratio_to_bare),
     )
 
 

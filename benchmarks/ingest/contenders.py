@@ -8,7 +8,9 @@ import dataclasses
 import json
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -39,10 +41,20 @@ class Contender(Protocol):
 
 
 class Bright:
-    """A real `bright serve` on a database file, driven over its own protocol."""
+    """A real `bright serve` on a database, driven over its own protocol.
 
-    def __init__(self, database: Path, logs: Path, *, in_flight: int = 1) -> None:
-        self._database = database
+    `database` is what `--database` takes; `stored_bytes` says how large it is.
+    """
+
+    def __init__(
+        self,
+        database: Path | str,
+        logs: Path,
+        *,
+        in_flight: int = 1,
+        stored_bytes: Callable[[], int] | None = None,
+    ) -> None:
+        self._stored_bytes = stored_bytes or partial(disk_bytes, Path(database))
         self._logs = logs
         self._in_flight = in_flight
         self._token = _bind(database)
@@ -66,7 +78,7 @@ class Bright:
 
     def round(self, workload: Workload) -> Round:
         """Send the whole workload; every message must be confirmed."""
-        before = disk_bytes(self._database)
+        before = self._stored_bytes()
         report = _drive(
             self._server,
             self._address,
@@ -75,10 +87,10 @@ class Bright:
             self._in_flight,
             self._logs,
         )
-        _check(report, workload, duplicates=workload.sent - workload.new)
-        grown = disk_bytes(self._database) - before
+        check(report, workload, duplicates=workload.sent - workload.new)
+        grown = self._stored_bytes() - before
         return dataclasses.replace(
-            _round(report, workload),
+            round_of(report, workload),
             bytes_per_message=grown / workload.new,
             resident_bytes=self._server.resident_bytes(),
         )
@@ -106,8 +118,8 @@ class BareWebSocket:
         report = _drive(
             self._server, self._address, "none", workload, self._in_flight, self._logs
         )
-        _check(report, workload, duplicates=0)
-        return _round(report, workload)
+        check(report, workload, duplicates=0)
+        return round_of(report, workload)
 
 
 class BareSqlite:
@@ -133,15 +145,15 @@ class BareSqlite:
         command = module("benchmarks.ingest.yardsticks.sqlite")
         with Child(command, config, self._logs) as writer:
             report = timed(writer, writer, ROUND_SECONDS)
-        _check(report, workload, duplicates=workload.sent - workload.new)
+        check(report, workload, duplicates=workload.sent - workload.new)
         grown = disk_bytes(self._database) - before
         return dataclasses.replace(
-            _round(report, workload), bytes_per_message=grown / workload.new
+            round_of(report, workload), bytes_per_message=grown / workload.new
         )
 
 
-def create_database(database: Path) -> None:
-    """Let Bright create its database file, with the schema that it ships.
+def create_database(database: Path | str) -> None:
+    """Let Bright create its database, with the schema that it ships.
 
     Raises:
         ChildError: if it does not.
@@ -159,7 +171,7 @@ def disk_bytes(database: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _bind(database: Path) -> str:
+def _bind(database: Path | str) -> str:
     command = [*BRIGHT, "binding", "create", "--database", str(database)]
     done = subprocess.run(
         [*command, "--account", ACCOUNT, "--label", "bench", "--json"],
@@ -202,7 +214,12 @@ def _drive(
         return timed(load, server, ROUND_SECONDS)
 
 
-def _check(report: dict[str, Any], workload: Workload, *, duplicates: int) -> None:
+def check(report: dict[str, Any], workload: Workload, *, duplicates: int) -> None:
+    """Refuse a report whose counts differ from the plan.
+
+    Raises:
+        MiscountError: they do.
+    """
     counted = (report["confirmed"], report["duplicates"], report["otherwise"])
     if counted != (workload.sent, duplicates, 0):
         raise MiscountError(
@@ -212,7 +229,8 @@ def _check(report: dict[str, Any], workload: Workload, *, duplicates: int) -> No
         )
 
 
-def _round(report: dict[str, Any], workload: Workload) -> Round:
+def round_of(report: dict[str, Any], workload: Workload) -> Round:
+    """Return the figures of a report."""
     return Round(
         messages=workload.sent,
         seconds=report["seconds"],

@@ -12,7 +12,9 @@ class Round:
 
     `messages` counts acknowledged ones, re-sent ones included; `bytes_per_message` is
     the growth of the database per stored message, None where nothing is stored;
-    `others_share` what other programs took of the machine's CPUs meanwhile.
+    `others_share` what other programs took of the machine's CPUs meanwhile. Of a
+    database that is a server of its own there are the CPU that it took, and the bytes
+    that it wrote to its log before them.
     """
 
     messages: int
@@ -23,6 +25,8 @@ class Round:
     others_share: float = 0.0
     bytes_per_message: float | None = None
     resident_bytes: int | None = None
+    engine_cpu_seconds: float | None = None
+    log_bytes_per_message: float | None = None
 
     @property
     def per_second(self) -> float:
@@ -33,6 +37,13 @@ class Round:
     def cpu_seconds_per_100k(self) -> float:
         """CPU seconds of the contender's process per 100,000 messages."""
         return self.cpu_seconds * 100_000 / self.messages
+
+    @property
+    def engine_cpu_seconds_per_100k(self) -> float | None:
+        """CPU seconds of the database's server per 100,000 messages, where known."""
+        if self.engine_cpu_seconds is None:
+            return None
+        return self.engine_cpu_seconds * 100_000 / self.messages
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -8,6 +8,7 @@ from rich.table import Table
 from benchmarks.ingest.figures import Round, median_of
 from benchmarks.ingest.growth import GrowthPlan, GrowthResult
 from benchmarks.ingest.rounds import IngestPlan, IngestResult
+from benchmarks.ingest.shared import SharedPlan, SharedResult
 from benchmarks.quiet import warn_of_others
 
 _DIGITS = 3
@@ -40,6 +41,35 @@ def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
             "websocket": [_round_json(one) for one in result.websocket],
         },
         **({"memory": _memory_json(result)} if plan.memory else {}),
+    }
+
+
+def shared_json(plan: SharedPlan, result: SharedResult) -> dict[str, Any]:
+    """The result of `bright bench ingest --database postgresql`."""
+    bright = result.bright
+    return {
+        "database": plan.engine,
+        "ackedPerSecond": _median(bright, "per_second"),
+        "p50Ms": _median(bright, "p50_ms"),
+        "p99Ms": _median(bright, "p99_ms"),
+        "cpuSecondsPer100k": _median(bright, "cpu_seconds_per_100k"),
+        "engineCpuSecondsPer100k": _median(bright, "engine_cpu_seconds_per_100k"),
+        "bytesPerMessage": _median(bright, "bytes_per_message"),
+        "logBytesPerMessage": _median(bright, "log_bytes_per_message"),
+        "yardsticks": {
+            plan.engine: _median(result.bare, "per_second"),
+            "websocket": _median(result.websocket, "per_second"),
+        },
+        "ratioToBare": round(result.ratio_to_bare, _DIGITS),
+        "details": {
+            "rounds": plan.rounds,
+            "messagesPerRound": plan.workload.sent,
+            "newPerRound": plan.workload.new,
+            "inFlight": plan.in_flight,
+            "bright": [_round_json(one) for one in bright],
+            "bare": [_round_json(one) for one in result.bare],
+            "websocket": [_round_json(one) for one in result.websocket],
+        },
     }
 
 
@@ -83,6 +113,25 @@ def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> No
         )
         state = "flat" if result.memory_is_flat else "NOT flat"
         console.print(f"Memory after each round, MiB: {used}: {state}.")
+
+
+def print_shared(plan: SharedPlan, result: SharedResult, console: Console) -> None:
+    """The result of `bright bench ingest --database postgresql` as a table."""
+    table = _table(f"{plan.workload.sent:,} messages a round, medians of {plan.rounds}")
+    table.add_column("engine's CPU s/100k", justify="right")
+    table.add_column("log bytes/message", justify="right")
+    for name, rounds in (
+        ("Bright", result.bright),
+        (f"bare {plan.engine}, batched INSERT", result.bare),
+        ("bare WebSocket", result.websocket),
+    ):
+        more = ("engine_cpu_seconds_per_100k", "log_bytes_per_message")
+        found = [_median(rounds, field) for field in more]
+        shown = ["-" if each is None else f"{each:,.2f}" for each in found]
+        table.add_row(name, *_cells(rounds), *shown)
+    console.print(table)
+    _warn(console, result.bright + result.bare)
+    console.print(f"Bright reaches {result.ratio_to_bare:.2f} of bare {plan.engine}.")
 
 
 def print_growth(plan: GrowthPlan, result: GrowthResult, console: Console) -> None:
@@ -135,6 +184,8 @@ def _round_json(one: Round) -> dict[str, Any]:
         "othersCpuShare": round(one.others_share, _DIGITS),
         "bytesPerMessage": one.bytes_per_message and round(one.bytes_per_message, 1),
         "residentBytes": one.resident_bytes,
+        "engineCpuSeconds": one.engine_cpu_seconds,
+        "logBytesPerMessage": one.log_bytes_per_message,
     }
 
 

@@ -47,7 +47,7 @@ async def test_a_new_database_is_made_once_and_keeps_its_name(
     state = await schema.schema_state(settings)
 
     assert empty.version == 0
-    assert [step.name for step in empty.due][0] == "0001_the_store"
+    assert next(step.name for step in empty.due) == "0001_the_store"
     assert (state.version, list(state.due)) == (schema.SCHEMA_VERSION, [])
     assert first == again
 
@@ -120,7 +120,7 @@ async def test_a_dump_makes_no_store(settings: Settings) -> None:
 async def test_what_cannot_be_reached_is_said_with_its_address() -> None:
     settings = Settings(database="postgresql://someone@127.0.0.1:1/nowhere")
 
-    with pytest.raises(StoreUnavailable, match="127.0.0.1:1/nowhere") as refused:
+    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1/nowhere") as refused:
         await open_once(settings)
     assert isinstance(refused.value.__cause__, psycopg.OperationalError)
 
