@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bright_server.testing.committer import CommitterContract
 from bright_server.testing.message_store import MessageStoreContract
+from bright_server.testing.observation_store import ObservationContract
 
 
 class TestPostgresql(MessageStoreContract):
@@ -11,4 +12,8 @@ class TestPostgresql(MessageStoreContract):
 
 
 class TestCommitterOverPostgresql(CommitterContract):
+    """See the suite."""
+
+
+class TestObservationsOverPostgresql(ObservationContract):
     """See the suite."""
