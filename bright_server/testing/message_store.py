@@ -17,10 +17,18 @@ from bright_server.testing.store_suite.both_doors import BothDoorsSuite
 from bright_server.testing.store_suite.history import HistorySuite
 from bright_server.testing.store_suite.recovery_facts import RecoverySuite
 from bright_server.testing.store_suite.reservation import ReservationSuite
+from bright_server.testing.store_suite.several_openings import (
+    SeveralOpeningsSuite,
+)
 from bright_server.testing.store_suite.steps import StepSuite
 
 
 class MessageStoreContract(
-    ReservationSuite, StepSuite, RecoverySuite, HistorySuite, BothDoorsSuite
+    ReservationSuite,
+    StepSuite,
+    RecoverySuite,
+    HistorySuite,
+    BothDoorsSuite,
+    SeveralOpeningsSuite,
 ):
     """Everything that a `MessageStore` promises, and how it lives beside groups."""

@@ -23,12 +23,15 @@ class Capabilities:
         durable: what was acknowledged outlives the process.
         several_openings: it may be open more than once at a time, as it is when
             several server processes share it.
+        several_group_writers: groups may be committed through several openings at
+            once; otherwise one server is the only writer of groups.
         expires_history: history lets go of a record when its time has come.
     """
 
     atomic_step: bool = True
     durable: bool = True
     several_openings: bool = True
+    several_group_writers: bool = False
     expires_history: bool = True
 
 

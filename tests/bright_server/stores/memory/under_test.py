@@ -19,7 +19,7 @@ from bright_server.testing.under_test import Capabilities
 class MemoryUnderTest:
     """One database in memory: closing it is no end of it, only of its process."""
 
-    can = Capabilities(durable=False)
+    can = Capabilities(durable=False, several_group_writers=True)
     spec = None
 
     def __init__(self) -> None:
