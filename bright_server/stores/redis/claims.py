@@ -20,6 +20,7 @@ from bright_server.messages import ConversationKey
 from bright_server.stores.observed_commits import request_of
 from bright_server.stores.redis.connection import RedisLink
 from bright_server.stores.redis.intents import (
+    INCOMPARABLE,
     KeptCommit,
     content_digest,
     grouped_commit,
@@ -163,7 +164,7 @@ class Claims:
     ) -> KeptCommit | None:
         keys, name = self._layout.commit(key, conversation)
         read_commit = ("HGETALL", keys.shard.commit(name))
-        if not _is_at_home(key, conversation):
+        if not is_at_home(key, conversation):
             found = await self._link.run("read a commit", read_commit)
             return kept_commit(key, conversation, found) if found else None
         found, entry = await self._link.talk(
@@ -204,21 +205,8 @@ class Claims:
         _, record, _ = _thawed(claim)
         keys, name = self._layout.commit(key, conversation)
         observed: tuple[str, ...] = ()
-        if _is_at_home(key, conversation):
-            request = AuthenticatedSend(
-                key,
-                conversation,
-                record.content,
-                None,
-                record.mentions,
-                record.reply_to,
-            )
-            # A request with a device has another identity than a page's message.
-            digest = (
-                content_digest(request, record)
-                if is_identity_of(claim.identity or b"", request)
-                else "x"
-            )
+        if is_at_home(key, conversation):
+            digest = observed_digest(key, record, claim.identity or b"")
             observed = (key.client_message_id, digest)
         return call(
             "reserve",
@@ -234,7 +222,23 @@ class Claims:
         )  # fmt: skip
 
 
-def _is_at_home(key: CommitKey, conversation: ConversationKey) -> bool:
+def observed_digest(key: CommitKey, record: MessageRecord, identity: bytes) -> str:
+    """Return what a group compares a page's message with, if it is reserved alone."""
+    request = AuthenticatedSend(
+        key,
+        record.conversation,
+        record.content,
+        None,
+        record.mentions,
+        record.reply_to,
+    )
+    # A request with a device has another identity than a page's message.
+    if not is_identity_of(identity, request):
+        return INCOMPARABLE
+    return content_digest(request, record)
+
+
+def is_at_home(key: CommitKey, conversation: ConversationKey) -> bool:
     """Say whether a group could have committed this key in this conversation."""
     home = ConversationKey(key.tenant, key.sender)
     return key.origin == "observed" and home == conversation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -18,15 +18,12 @@ from redis.exceptions import NoScriptError, ResponseError
 from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.redis.answers import translated, unavailable
+from bright_server.stores.redis.conveyor import Carried, Command, Conveyor, Reply
 from bright_server.stores.redis.keys import WAITED
 from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.scripts import Call
 
-Word: TypeAlias = str | bytes | int
-Command: TypeAlias = tuple[Word, ...] | Call
-Reply: TypeAlias = Any
-"""What the server's protocol has: bytes, int, None, lists of these, and error replies
-as `ResponseError`. Each caller knows what its command answers."""
+Decide: TypeAlias = Callable[[Reply], Sequence[Command]]
 
 
 class RedisLink:
@@ -34,6 +31,7 @@ class RedisLink:
 
     def __init__(self, pool: BlockingConnectionPool, settings: Settings) -> None:
         self._pool = pool
+        self._conveyor = Conveyor(self._carry, max(1, settings.redis_connections // 2))
         self._replicas = settings.redis_replicas
         self._wait_ms = settings.redis_wait_ms
 
@@ -42,18 +40,18 @@ class RedisLink:
     ) -> list[Reply]:
         """Send commands over one connection, and return a reply to each.
 
-        They are no transaction. With `durable`, all that was written on this server
-        before the replies is also on the configured replicas' disks, whoever wrote it:
-        the replies may become ACKs.
+        They are no transaction, and go together with those of other callers. With
+        `durable`, all that was written on this server before the replies is also on the
+        configured replicas' disks, whoever wrote it: the replies may become ACKs.
 
         Raises:
             StoreUnavailable: an error reply, or none; the outcome is unknown.
         """
-        async with self._connection(doing) as connection:
-            replies = await _exchange(connection, commands)
-            await _repeat_unknown_scripts(connection, commands, replies)
-            if durable:
-                await self._await_replicas(connection, doing)
+        with translated(doing):
+            carried = await self._conveyor.send(commands, durable=durable)
+        if carried.fault:
+            raise StoreUnavailable(doing, carried.fault)
+        replies = list(carried.replies)
         for reply in replies:
             if isinstance(reply, ResponseError):
                 raise unavailable(doing, reply) from reply
@@ -68,7 +66,7 @@ class RedisLink:
         doing: str,
         watched: str,
         read: Command,
-        decide: Callable[[Reply], Sequence[Command]],
+        decide: Decide,
     ) -> list[Reply]:
         """Read, decide, and do what was decided in one isolated transaction, durably.
 
@@ -78,45 +76,45 @@ class RedisLink:
         Raises:
             StoreUnavailable: the outcome is unknown.
         """
-        async with self._connection(doing) as connection:
-            while True:
-                *_, found = await _checked(
-                    connection, doing, [("WATCH", watched), read]
-                )
-                commands = decide(found)
-                if not commands:
-                    await _checked(connection, doing, [("UNWATCH",)])
-                    return []
-                await _load_missing(connection, doing, commands)
-                whole: list[Command] = [("MULTI",), *commands, ("EXEC",)]
-                *queued, replies = await _exchange(connection, whole)
-                if isinstance(replies, ResponseError):
-                    # What was wrong with a command says more than that it was not done.
-                    errors = (e for e in queued if isinstance(e, ResponseError))
-                    error = next(errors, replies)
-                    raise unavailable(doing, error) from error
-                if replies is not None:
-                    break
-            await self._await_replicas(connection, doing)
-            return list(replies)
+        with translated(doing):
+            async with self._connection() as connection:
+                replies = None
+                while replies is None:
+                    replies = await _attempt(connection, doing, watched, read, decide)
+                fault = await self._await_replicas(connection)
+        if fault:
+            raise StoreUnavailable(doing, fault)
+        return replies
+
+    async def close(self) -> None:
+        """Close every connection; who still waits is told."""
+        await self._conveyor.close()
+        await self._pool.disconnect(inuse_connections=True)
+
+    async def _carry(self, commands: Sequence[Command], durable: bool) -> Carried:  # noqa: FBT001 - see `Carry`
+        async with self._connection() as connection:
+            replies = await _exchange(connection, commands)
+            await _repeat_unknown_scripts(connection, commands, replies)
+            fault = await self._await_replicas(connection) if durable else None
+        return Carried(replies, fault)
 
     @asynccontextmanager
-    async def _connection(self, doing: str) -> AsyncIterator[AbstractConnection]:
-        with translated(doing):
-            # The driver has no types for it.
-            connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
-            try:
-                yield connection
-            except BaseException:
-                # Replies may be under way that nobody would read.
-                await connection.disconnect(nowait=True)
-                raise
-            finally:
-                await self._pool.release(connection)
+    async def _connection(self) -> AsyncIterator[AbstractConnection]:
+        # The driver has no types for it.
+        connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
+        try:
+            yield connection
+        except BaseException:
+            # Replies may be under way that nobody would read.
+            await connection.disconnect(nowait=True)
+            raise
+        finally:
+            await self._pool.release(connection)
 
-    async def _await_replicas(self, connection: AbstractConnection, doing: str) -> None:
+    async def _await_replicas(self, connection: AbstractConnection) -> str | None:
+        """Return why it cannot be said that the replicas have all on disk, if so."""
         if not self._replicas:
-            return
+            return None
         # The server waits for what this connection wrote last; so that nothing before
         # is left out, whoever wrote it, something is written last of all. A replica
         # answers at once with what it has synced by then, and unasked once a second
@@ -132,14 +130,14 @@ class RedisLink:
             # Redis before 7.2: in a replica's memory is all that can be known.
             reply = count if isinstance(count, ResponseError) else [1, count]
         if isinstance(reply, ResponseError):
-            raise unavailable(doing, reply) from reply
+            return unavailable("wait for replicas", reply).reason
         here, there = reply
-        if here < 1 or there < self._replicas:
-            raise StoreUnavailable(
-                doing,
-                f"{there} of {self._replicas} replicas had it on disk within"
-                f" {self._wait_ms} ms (BRIGHT_REDIS_REPLICAS): it may be kept or not",
-            )
+        if here >= 1 and there >= self._replicas:
+            return None
+        return (
+            f"{there} of {self._replicas} replicas had it on disk within"
+            f" {self._wait_ms} ms (BRIGHT_REDIS_REPLICAS): it may be kept or not"
+        )
 
 
 @asynccontextmanager
@@ -149,11 +147,32 @@ async def linked(settings: Settings) -> AsyncIterator[RedisLink]:
     Raises:
         ConfigurationError: the address is not one server of Redis.
     """
-    pool = pool_of(settings)
+    link = RedisLink(pool_of(settings), settings)
     try:
-        yield RedisLink(pool, settings)
+        yield link
     finally:
-        await pool.disconnect(inuse_connections=True)
+        await link.close()
+
+
+async def _attempt(
+    connection: AbstractConnection,
+    doing: str,
+    watched: str,
+    read: Command,
+    decide: Decide,
+) -> list[Reply] | None:
+    """Return the transaction's replies; None: what was read has changed meanwhile."""
+    *_, found = await _checked(connection, doing, [("WATCH", watched), read])
+    commands = decide(found)
+    await _load_missing(connection, doing, commands)
+    whole: list[Command] = [("MULTI",), *commands, ("EXEC",)]
+    *queued, replies = await _exchange(connection, whole)
+    if isinstance(replies, ResponseError):
+        # What was wrong with a command says more than that it was not done.
+        errors = (each for each in queued if isinstance(each, ResponseError))
+        error = next(errors, replies)
+        raise unavailable(doing, error) from error
+    return None if replies is None else list(replies)
 
 
 async def _exchange(

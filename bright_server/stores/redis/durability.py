@@ -10,7 +10,8 @@ import secrets
 from typing import Final
 
 from bright_server.errors import StoreUnavailable
-from bright_server.stores.redis.connection import RedisLink, Reply
+from bright_server.stores.redis.connection import RedisLink
+from bright_server.stores.redis.conveyor import Reply
 from bright_server.stores.redis.keys import READINESS
 
 _DOING: Final = "prove that it is durable"

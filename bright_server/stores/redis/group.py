@@ -28,7 +28,8 @@ from bright_server.messages import BindingId
 from bright_server.settings import Settings
 from bright_server.stores.redis.answers import unavailable
 from bright_server.stores.redis.bindings import bindings_of
-from bright_server.stores.redis.connection import RedisLink, Reply
+from bright_server.stores.redis.connection import RedisLink
+from bright_server.stores.redis.conveyor import Reply
 from bright_server.stores.redis.keys import BINDINGS, PROBE, Layout
 from bright_server.stores.redis.works import Asked, Works
 

@@ -32,8 +32,8 @@ from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey, ObservedMessage
 from bright_server.stores.observed_commits import observed_of, request_of
 
-# No digest is this: what cannot be compared with a page's message is another.
-_INCOMPARABLE: Final = "x"
+INCOMPARABLE: Final = "x"
+"""No digest is this: what cannot be compared with a page's message is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def content_digest(request: AuthenticatedSend, record: MessageRecord) -> str:
     """
     observed = observed_of(record)._replace(message_id=request.key.client_message_id)
     if not is_request_of(request, request.conversation, observed):
-        return _INCOMPARABLE
+        return INCOMPARABLE
     content = canonical_content(observed)
     return hashlib.sha1(content, usedforsecurity=False).hexdigest()
 

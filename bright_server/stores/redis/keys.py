@@ -5,6 +5,7 @@ also of a cluster. There are as many tags as the database has shards, a bounded 
 each conversation has one, which all of its keys bear, and so has each sender.
 
     bright:store                     what the database is (hash)
+    bright:copy                      how far another store is copied into it
     bright:probe  :readiness         what was written last to prove writing
     bright:waited                    written before replicas are waited for
     bright:{b}:bindings  :tokens     who may connect
@@ -31,6 +32,7 @@ from bright_server.commit.records import CommitKey
 from bright_server.messages import ConversationKey
 
 STORE: Final = "bright:store"
+COPY: Final = "bright:copy"
 PROBE: Final = "bright:probe"
 READINESS: Final = "bright:readiness"
 WAITED: Final = "bright:waited"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from bright_server.commit.records import CommitIntent
 from bright_server.errors import CommitUnreadable
 from bright_server.stores.redis.claims import Claims
-from bright_server.stores.redis.connection import RedisLink, Reply
+from bright_server.stores.redis.connection import RedisLink
+from bright_server.stores.redis.conveyor import Reply
 from bright_server.stores.redis.intents import under_way
 from bright_server.stores.redis.keys import ShardKeys
 

@@ -17,7 +17,7 @@ from bright_server.commit.schema_steps import SchemaState, SchemaStep
 from bright_server.errors import SchemaRefused, StoreMissing
 from bright_server.settings import Settings
 from bright_server.stores.redis.connection import RedisLink, linked
-from bright_server.stores.redis.keys import STORE
+from bright_server.stores.redis.keys import COPY, STORE
 from bright_server.stores.redis.scripts import call
 
 SCHEMA_VERSION: Final = 1
@@ -47,6 +47,7 @@ async def prepare(link: RedisLink, settings: Settings, clock: Clock) -> StoreKey
         SchemaRefused: it belongs to a newer server, or to another program.
         StoreUnavailable: it could not be read or written.
     """
+    await _refuse_unfinished(link, settings)
     reply = await link.run(
         "prepare the database",
         call(
@@ -69,6 +70,7 @@ async def read(link: RedisLink, settings: Settings) -> StoreKey:
         SchemaRefused: it belongs to a newer server, or to another program.
         StoreUnavailable: it could not be read.
     """
+    await _refuse_unfinished(link, settings)
     reply = await link.run(
         "read the database's version",
         ("HMGET", STORE, "id", "version", "oldest", "shards", "made"),
@@ -90,6 +92,15 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
     async with linked(settings) as link:
         await read(link, settings)
         return _state(await prepare(link, settings, clock))
+
+
+async def _refuse_unfinished(link: RedisLink, settings: Settings) -> None:
+    if await link.run("read the database's mark", ("EXISTS", COPY), durable=False):
+        raise SchemaRefused(
+            str(settings.database),
+            "a copy into it was begun and is not finished: run `bright store copy`"
+            " again, or empty it",
+        )
 
 
 def _state(found: StoreKey) -> SchemaState:

@@ -176,7 +176,7 @@ async def test_claims_that_cannot_be_read_keep_no_other_from_its_place(
 ) -> None:
     for number in range(1, 6):
         shard, name = store.layout.claim(send(number).key)
-        spoilt = ("QIMD", "a", "c", "{}", number, name)
+        spoilt = ("QIMD", "a", "c", "{}", number, name, "sent", "t", "u", "i")
         keys = (shard.claim(name), shard.claims)
         await store.link.run("break", call("claim", keys, spoilt))
     await claim_alone(store, send(6), 6)

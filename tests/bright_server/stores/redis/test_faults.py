@@ -199,9 +199,10 @@ async def test_a_server_that_is_busy_says_so(
     own_server: Valkey, clock: ManualClock
 ) -> None:
     own_server.ask("CONFIG", "SET", "busy-reply-threshold", "10")
-    async with opened(settings_of(own_server), clock) as store:
+    settings = settings_of(own_server)
+    async with opened(settings, clock) as store, opened(settings, clock) as other:
         endless = asyncio.create_task(
-            store.link.run("wait", ("EVAL", "while true do end", 0))
+            other.link.run("wait", ("EVAL", "while true do end", 0))
         )
         with pytest.raises(StoreUnavailable, match="busy with a script"):
             await _ask_until_refused(store)

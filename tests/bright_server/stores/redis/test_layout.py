@@ -37,7 +37,7 @@ from bright_server.messages import (
 from bright_server.settings import Settings
 from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.redis import connection
-from bright_server.stores.redis.connection import Command, Reply
+from bright_server.stores.redis.conveyor import Command, Reply
 from bright_server.stores.redis.scripts import SCRIPTS, Call, Script
 from bright_server.stores.redis.store import RedisBackend, opened
 from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
