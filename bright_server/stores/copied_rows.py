@@ -140,7 +140,7 @@ def scope_of(record: CopiedInConversation) -> tuple[str, str]:
 
 
 def envelope_key_of(record: CopiedCommit) -> str:
-    """Return what the log calls a commit's message, whether its record is there or not."""
+    """Return what the log calls a message, also where its record is gone."""
     if record.key.origin == "sent":
         return record.coordinates.message_id
     key = record.key

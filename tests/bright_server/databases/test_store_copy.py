@@ -55,6 +55,9 @@ PAIRS = [
     ("sqlite", "postgresql"),
     ("postgresql", "sqlite"),
     ("postgresql", "postgresql"),
+    ("sqlite", "redis"),
+    ("redis", "postgresql"),
+    ("redis", "redis"),
 ]
 DEADLINE_SECONDS = 60
 NOWHERE = LogPosition("", 0)
