@@ -62,9 +62,7 @@ class Conveyor:
         carried: asyncio.Future[Carried] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Parcel(commands, durable, carried))
         if len(self._busy) < self._lanes:
-            lane = asyncio.create_task(self._run())
-            self._busy.add(lane)
-            lane.add_done_callback(self._busy.discard)
+            self._busy.add(asyncio.create_task(self._run()))
         return await carried
 
     async def close(self) -> None:
@@ -79,6 +77,15 @@ class Conveyor:
         _fail(load, ConnectionError("it was closed"))
 
     async def _run(self) -> None:
+        try:
+            await self._carry_on()
+        finally:
+            # In the same turn in which nothing was waiting any more: what comes in the
+            # next one must find that this lane is free.
+            lane = asyncio.current_task()
+            self._busy = {each for each in self._busy if each is not lane}
+
+    async def _carry_on(self) -> None:
         while self._waiting:
             load = self._next_load()
             commands = [command for each in load for command in each.commands]
