@@ -93,9 +93,9 @@ class CommitRecovery:
                     self._settings.max_recovery_batch,
                 )
                 recovered += finished
-                # A batch with something left in it waits: trying it again at once
-                # would only hurry.
-                if finished < self._settings.max_recovery_batch:
+                # As long as there is progress: what is stuck waits for the next pass,
+                # and what is behind it does not.
+                if not finished:
                     break
         except (CommitError, MessageStoreError) as error:
             failure = str(error)

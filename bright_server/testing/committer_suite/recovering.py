@@ -198,13 +198,15 @@ class RecoveringSuite:
     async def test_a_long_backlog_is_finished_in_one_pass(
         self, stores: StoreUnderTest
     ) -> None:
-        """MS-02: batch by batch, each within its bound."""
+        """MS-02, MS-26: batch by batch, each within its bound; one is stuck in it."""
         async with committing(stores) as way:
             for number in range(7):
                 await reserved(way.backend, sending(f"m{number}"))
+            unreadable = CommitUnreadable("here", "gibberish")
+            way.store.lose("put_record", "before", error=unreadable)
             recovery = recovery_of(
                 way, _Noted(), recovery_age_ms=1, max_recovery_batch=3
             )
             report = await recovery.pass_once()
             assert (report.recovered, report.failure) == (7, None)
-            assert way.store.calls["scan_recoverable_commits"] == 3
+            assert way.store.calls["scan_recoverable_commits"] == 4

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as trying
 from hypothesis import strategies as st
 
@@ -56,7 +56,7 @@ def intent_of(
 
 
 @given(requests, candidates, deliveries, st.sampled_from(list(CommitState)[:3]))
-@trying(max_examples=100)
+@trying(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_an_intent_is_read_back_whole(
     request: AuthenticatedSend,
     candidate: ReserveCandidate,
@@ -77,7 +77,7 @@ def test_an_intent_is_read_back_whole(
 
 
 @given(requests, candidates, deliveries)
-@trying(max_examples=100)
+@trying(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_envelope_carries_the_frozen_record_byte_for_byte(
     request: AuthenticatedSend, candidate: ReserveCandidate, delivery: FrozenDelivery
 ) -> None:
@@ -94,7 +94,7 @@ def test_the_envelope_carries_the_frozen_record_byte_for_byte(
 
 
 @given(st.data())
-@trying(max_examples=100)
+@trying(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_damaged_is_said_to_be_unreadable(data: st.DataObject) -> None:
     """MS-30: whatever is missing or of another kind, it is the store's own error."""
     intent = intent_of(sending(), candidate_of(sending()), DELIVERY)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as trying
 
 from bright_server.commit.identity import (
@@ -79,14 +79,14 @@ def request_of(full: bytes) -> AuthenticatedSend:
 
 
 @given(requests)
-@trying(max_examples=100)
+@trying(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_full_form_can_be_read_back(request: AuthenticatedSend) -> None:
     """MS-12: so no two requests have the same one, whatever their texts hold."""
     assert request_of(full_identity(request)) == request
 
 
 @given(requests, requests)
-@trying(max_examples=100)
+@trying(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_identities_are_equal_exactly_when_requests_are(
     one: AuthenticatedSend, other: AuthenticatedSend
 ) -> None:
