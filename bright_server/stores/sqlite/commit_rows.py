@@ -142,7 +142,7 @@ def add_commit(
     database.execute(SQL["add_conversations"], scope)
     # All rows are fetched, or the statement would not have ended.
     ((ref, sequence),) = database.execute(SQL["next_sequence"], scope).fetchall()
-    database.execute(
+    ((number,),) = database.execute(
         SQL["add_commit"],
         (
             *_columns_of(key),
@@ -151,9 +151,9 @@ def add_commit(
             sequence,
             record.message_id,
             record.created_at_ms,
-            frozen,
         ),
-    )
+    ).fetchall()
+    database.execute(SQL["add_intent"], (number, frozen))
     return int(sequence)
 
 
@@ -194,6 +194,7 @@ def set_committed(
     """Make the last step: what only the earlier ones needed is let go of (MS-13)."""
     place = publication.position
     database.execute(SQL["set_committed"], (place.partition, place.offset, row.number))
+    database.execute(SQL["drop_intent"], (row.number,))
     return CommittedMessage(row.key, row.coordinates, publication)
 
 

@@ -14,14 +14,16 @@ SELECT EXISTS (SELECT 1 FROM single_commit WHERE origin = 'observed')
 
 -- name: find_commit
 SELECT s.number, s.identity, s.conversation, c.channel_account_id, c.conversation_id,
-    s.sequence, s.message_id, s.state, s.frozen, s.log_partition, s.log_offset
-FROM single_commit AS s JOIN conversation AS c USING (conversation)
+    s.sequence, s.message_id, s.state, i.frozen, s.log_partition, s.log_offset
+FROM single_commit AS s
+JOIN conversation AS c USING (conversation)
+LEFT JOIN commit_intent AS i USING (number)
 WHERE s.origin = ? AND s.tenant = ? AND s.sender = ? AND s.client_message_id = ?
 
 -- name: find_observed_commits
 -- Those single commits that are of the same scopes as a group's messages.
 SELECT s.tenant, s.sender, s.client_message_id, s.number, s.identity, s.conversation, c.channel_account_id,
-    c.conversation_id, s.sequence, s.message_id, s.state, s.frozen, s.log_partition,
+    c.conversation_id, s.sequence, s.message_id, s.state, i.frozen, s.log_partition,
     s.log_offset
 FROM json_each(?) AS wanted
 CROSS JOIN single_commit AS s
@@ -30,6 +32,7 @@ CROSS JOIN single_commit AS s
     AND s.sender = json_extract(wanted.value, '$[1]')
     AND s.client_message_id = json_extract(wanted.value, '$[2]')
 CROSS JOIN conversation AS c ON c.conversation = s.conversation
+LEFT JOIN commit_intent AS i ON i.number = s.number
 
 -- name: find_grouped
 -- A message that a group has committed: it is in the log, and no commit's.
@@ -58,8 +61,15 @@ RETURNING conversation, last_sequence
 -- name: add_commit
 INSERT INTO single_commit (
     origin, tenant, sender, client_message_id, identity, conversation, sequence,
-    message_id, state, created_at_ms, frozen
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+    message_id, state, created_at_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+RETURNING number
+
+-- name: add_intent
+INSERT INTO commit_intent (number, frozen) VALUES (?, ?)
+
+-- name: drop_intent
+DELETE FROM commit_intent WHERE number = ?
 
 -- name: add_message
 INSERT INTO message (
@@ -82,13 +92,13 @@ UPDATE single_commit SET state = 3, log_partition = ?, log_offset = ? WHERE numb
 -- name: set_committed
 -- What an ACK needs stays: identity, coordinates, publication (MS-13).
 UPDATE single_commit
-SET state = 4, log_partition = ?, log_offset = ?, frozen = NULL
+SET state = 4, log_partition = ?, log_offset = ?
 WHERE number = ?
 
 -- name: unfinished_commits
-SELECT s.created_at_ms, s.number, s.identity, s.sequence, s.state, s.frozen,
-    s.log_partition, s.log_offset
-FROM single_commit AS s
+SELECT s.created_at_ms, s.number, s.identity, s.sequence, s.state,
+    coalesce(i.frozen, x''), s.log_partition, s.log_offset
+FROM single_commit AS s LEFT JOIN commit_intent AS i USING (number)
 WHERE s.state < 4 AND s.created_at_ms < ? AND (s.created_at_ms, s.number) > (?, ?)
 ORDER BY s.created_at_ms, s.number LIMIT ?
 

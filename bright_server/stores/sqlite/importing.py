@@ -47,6 +47,7 @@ from bright_server.stores.sqlite import schema
 from bright_server.stores.sqlite.commit_rows import CommitRow, add_record
 from bright_server.stores.sqlite.connection import StoreConnection, translated
 from bright_server.stores.sqlite.exporting import SQL, SqliteExport
+from bright_server.stores.sqlite.queries import SQL as STORE_SQL
 
 T = TypeVar("T")
 Load: TypeAlias = Callable[[sqlite3.Connection, Any], None]
@@ -203,11 +204,12 @@ def _commit(database: sqlite3.Connection, record: CopiedCommit) -> None:
             record.coordinates.sequence,
             int(record.state),
             record.created_at_ms,
-            frozen,
             PARTITION if is_published else None,
             place if is_published else None,
         ),
     ).fetchall()
+    if frozen is not None:
+        database.execute(STORE_SQL["add_intent"], (number, frozen))
     if record.record is None or record.state < CommitState.RECORDED:
         return
     row = CommitRow(

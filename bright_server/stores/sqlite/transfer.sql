@@ -32,8 +32,10 @@ FROM outbox_envelope WHERE position > ? ORDER BY position LIMIT ?
 -- name: page_commits
 SELECT s.number, s.origin, s.tenant, s.sender, s.client_message_id, s.identity,
     c.channel_account_id, c.conversation_id, s.message_id, s.sequence, s.state,
-    s.created_at_ms, s.frozen, s.log_partition, s.log_offset
-FROM single_commit AS s CROSS JOIN conversation AS c USING (conversation)
+    s.created_at_ms, i.frozen, s.log_partition, s.log_offset
+FROM single_commit AS s
+CROSS JOIN conversation AS c USING (conversation)
+LEFT JOIN commit_intent AS i USING (number)
 WHERE s.number > ? ORDER BY s.number LIMIT ?
 
 -- name: page_conflicts
@@ -107,9 +109,9 @@ SELECT position FROM outbox_envelope WHERE envelope_key = ?
 -- name: load_commits
 INSERT INTO single_commit (
     conversation, origin, tenant, sender, client_message_id, identity, message_id,
-    sequence, state, created_at_ms, frozen, log_partition, log_offset
+    sequence, state, created_at_ms, log_partition, log_offset
 )
-SELECT conversation, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+SELECT conversation, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
 FROM conversation WHERE channel_account_id = ?1 AND conversation_id = ?2
 RETURNING number, conversation
 

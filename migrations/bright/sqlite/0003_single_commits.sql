@@ -16,12 +16,17 @@ CREATE TABLE single_commit (
     -- 1 reserved, 2 recorded, 3 outboxed, 4 committed; forward only.
     state INTEGER NOT NULL,
     created_at_ms INTEGER NOT NULL,
-    -- All that the later steps need; let go of once it is committed.
-    frozen BLOB,
     -- The place in the log.
     log_partition TEXT,
     log_offset INTEGER,
     UNIQUE (origin, tenant, sender, client_message_id)
+) STRICT;
+
+-- All that the later steps of a commit need; let go of once it is committed. It stands
+-- apart, so that its room is used again: a row that shrinks leaves holes.
+CREATE TABLE commit_intent (
+    number INTEGER PRIMARY KEY REFERENCES single_commit (number),
+    frozen BLOB NOT NULL
 ) STRICT;
 
 -- What recovery looks for: a commit leaves it when it is done.

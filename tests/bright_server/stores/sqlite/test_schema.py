@@ -128,7 +128,13 @@ async def test_a_database_of_version_1_is_stepped_forward_and_keeps_every_row(
     assert name == again == "the store's name"
     assert after["store"] == [(1, name, schema.SCHEMA_VERSION, 3, 5)]
     added = {"contact_profile", "rendered_card", "card_conflict", "buyer_facts"}
-    added |= {"single_commit", "message_detail", "outbox_envelope", "lease"}
+    added |= {
+        "single_commit",
+        "commit_intent",
+        "message_detail",
+        "outbox_envelope",
+        "lease",
+    }
     assert after.keys() - before.keys() == added | {"commit_readiness"}
     assert all(after[table] == [] for table in added)
     kept = before.keys() - {"store"}

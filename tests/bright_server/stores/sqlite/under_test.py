@@ -31,7 +31,7 @@ _LOG = """
 class SqliteUnderTest:
     """See `StoreUnderTest`."""
 
-    can = Capabilities()
+    can = Capabilities(several_group_writers=True)
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
