@@ -12,7 +12,7 @@ import platform
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -193,22 +193,7 @@ class Valkey:
         Raises:
             EngineError: an error reply, or none.
         """
-        parts = [f"*{len(words)}\r\n".encode()]
-        for word in words:
-            coded = word.encode()
-            parts.append(b"$%d\r\n%s\r\n" % (len(coded), coded))
-        try:
-            with socket.create_connection((HOST, self.port), timeout) as connection:
-                if self.options.password:
-                    connection.sendall(f"AUTH {self.options.password}\r\n".encode())
-                    connection.recv(64)
-                connection.sendall(b"".join(parts))
-                reply = connection.recv(65_536)
-        except OSError as error:
-            raise EngineError(f"{words[0]}: {error}") from error
-        if not reply or reply.startswith(b"-"):
-            raise EngineError(f"{words[0]}: {reply.decode(errors='replace').strip()}")
-        return reply
+        return _asked((HOST, self.port), words, self.options.password, timeout)
 
     def empty(self, number: int) -> None:
         """Throw away all of one numbered database.
@@ -278,13 +263,42 @@ class Valkey:
         return self._process
 
 
+@dataclass(frozen=True, slots=True)
+class GivenServer:
+    """One numbered database of a server that was given; see `lent`."""
+
+    url: str
+    host: str
+    port: int
+    number: int
+
+    def ask(self, *words: str, timeout: float = 5.0) -> bytes:
+        """See `Valkey.ask`; it is the first database that is asked.
+
+        Raises:
+            EngineError: an error reply, or none.
+        """
+        return _asked((self.host, self.port), words, None, timeout)
+
+    def empty(self, number: int) -> None:
+        """Throw away all of the database that was lent, and of no other.
+
+        Raises:
+            EngineError: it is another, or it could not.
+        """
+        if number != self.number:
+            raise EngineError(f"database {number} was not lent")
+        if _in_database(self.host, self.port, number, b"FLUSHDB") != _OK:
+            raise EngineError(f"{self.url} could not be emptied")
+
+
 def given_url() -> str | None:
     """Return the address of a server that tests may use, where one is given."""
     return os.environ.get(URL_VARIABLE) or None
 
 
 @contextmanager
-def lent(url: str) -> Iterator[str]:
+def lent(url: str) -> Iterator[GivenServer]:
     """Lend a given server's database to tests, emptied afterwards.
 
     Raises:
@@ -295,16 +309,41 @@ def lent(url: str) -> Iterator[str]:
     number = parts.path.removeprefix("/")
     if parts.scheme != "redis" or parts.password or not number.isdigit():
         raise EngineError(f"{URL_VARIABLE}: give redis://HOST:PORT/NUMBER")
-    where = (parts.hostname or HOST, parts.port or 6379, int(number))
-    if (size := _in_database(*where, b"DBSIZE")) != b":0\r\n":
+    server = GivenServer(url, parts.hostname or HOST, parts.port or 6379, int(number))
+    size = _in_database(server.host, server.port, server.number, b"DBSIZE")
+    if size != b":0\r\n":
         raise EngineError(
             f"{URL_VARIABLE}: database {number} is not empty ({size!r}); nothing was"
             " touched: give one that is"
         )
     try:
-        yield url
+        yield server
     finally:
-        _in_database(*where, b"FLUSHDB")
+        server.empty(server.number)
+
+
+def _asked(
+    where: tuple[str, int],
+    words: Sequence[str],
+    password: str | None,
+    timeout: float,
+) -> bytes:
+    parts = [f"*{len(words)}\r\n".encode()]
+    for word in words:
+        coded = word.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(coded), coded))
+    try:
+        with socket.create_connection(where, timeout) as connection:
+            if password:
+                connection.sendall(f"AUTH {password}\r\n".encode())
+                connection.recv(64)
+            connection.sendall(b"".join(parts))
+            reply = connection.recv(65_536)
+    except OSError as error:
+        raise EngineError(f"{words[0]}: {error}") from error
+    if not reply or reply.startswith(b"-"):
+        raise EngineError(f"{words[0]}: {reply.decode(errors='replace').strip()}")
+    return reply
 
 
 def _in_database(

@@ -12,7 +12,13 @@ from bright_server.authorization.embedded import issue_binding
 from bright_server.messages import Grant
 from bright_server.settings import Settings
 from bright_server.stores.redis.store import RedisBackend, opened
-from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
+from bright_server.testing.engines.valkey import (
+    GivenServer,
+    Valkey,
+    ValkeyOptions,
+    given_url,
+    lent,
+)
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
 
@@ -20,8 +26,15 @@ DATABASES = 2_048
 
 
 @pytest.fixture(scope="session")
-def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
-    """One server for all tests that do not harm it."""
+def valkey(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Valkey | GivenServer]:
+    """One server for all tests that do not harm it; the given one, if there is one."""
+    url = given_url()
+    if url is not None:
+        with lent(url) as given:
+            yield given
+        return
     folder = tmp_path_factory.mktemp("valkey") / "data"
     options = ValkeyOptions(extra={"databases": str(DATABASES)})
     with Valkey(folder, options) as server:
@@ -32,8 +45,12 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
-def address(valkey: Valkey) -> Iterator[str]:
+def address(valkey: Valkey | GivenServer) -> Iterator[str]:
     """An empty database of the shared server; emptied again."""
+    if isinstance(valkey, GivenServer):
+        yield valkey.url
+        valkey.empty(valkey.number)
+        return
     number = next(_numbers) % DATABASES
     yield f"redis://127.0.0.1:{valkey.port}/{number}"
     valkey.empty(number)

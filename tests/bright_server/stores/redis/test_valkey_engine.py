@@ -74,8 +74,10 @@ def test_a_database_that_is_not_empty_is_not_touched(tmp_path: Path) -> None:
     with Valkey(tmp_path / "valkey") as server:
         url = f"redis://127.0.0.1:{server.port}"
         with lent(f"{url}/3") as given:
-            assert given == f"{url}/3"
+            assert given.url == f"{url}/3"
             server.ask("SET", "precious", "1")
+            with pytest.raises(EngineError, match="not lent"):
+                given.empty(0)
         with pytest.raises(EngineError, match="not empty"), lent(f"{url}/0"):
             pytest.fail("it was lent")
         assert server.ask("EXISTS", "precious") == b":1\r\n"
