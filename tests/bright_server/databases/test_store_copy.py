@@ -63,6 +63,9 @@ DEADLINE_SECONDS = 60
 NOWHERE = LogPosition("", 0)
 
 pairs = pytest.mark.parametrize(("here", "there"), PAIRS, ids=map(" to ".join, PAIRS))
+INTO = [("sqlite", "sqlite"), ("sqlite", "postgresql"), ("sqlite", "redis")]
+"""One for each kind that is copied into: what is about the target alone."""
+targets = pytest.mark.parametrize(("here", "there"), INTO, ids=map(" to ".join, INTO))
 
 
 async def copied(
@@ -176,15 +179,15 @@ async def history(settings: Settings, clock: ManualClock) -> tuple[HistoryItem, 
         return (await backend.commits.history_page(query)).items
 
 
-@pairs
+@targets
 async def test_a_copy_that_is_killed_again_and_again_is_the_same_copy(
     here: str, there: str, places: Places, clock: ManualClock
 ) -> None:
     source, target = places(here), places(there)
     await fill(source, clock)
     deaths = 0
-    # Every run dies one step later than it came the time before, until one does not.
-    while await one_run(source, target, 4 + deaths) == -signal.SIGKILL:
+    # Each run dies some steps later in it than the one before, until one does not.
+    while await one_run(source, target, 3 + 2 * deaths) == -signal.SIGKILL:
         deaths += 1
 
     assert deaths > 3
@@ -206,7 +209,7 @@ async def one_run(source: Settings, target: Settings, last_step: int) -> int:
     return await asyncio.wait_for(process.wait(), DEADLINE_SECONDS)
 
 
-@pairs
+@targets
 async def test_an_unfinished_copy_is_no_store(
     here: str, there: str, places: Places, clock: ManualClock
 ) -> None:
@@ -225,7 +228,7 @@ async def test_an_unfinished_copy_is_no_store(
         pass
 
 
-@pairs
+@targets
 async def test_a_copy_is_refused_where_it_would_mix_two_stores(
     here: str, there: str, places: Places, clock: ManualClock
 ) -> None:
@@ -242,7 +245,7 @@ async def test_a_copy_is_refused_where_it_would_mix_two_stores(
         await copied(source, target, clock)
 
 
-@pairs
+@targets
 async def test_a_source_that_was_written_meanwhile_is_found(
     here: str, there: str, places: Places, clock: ManualClock
 ) -> None:
@@ -271,7 +274,7 @@ async def test_no_server_writes_a_file_that_is_copied(
     assert not target.database_path.exists()
 
 
-@pairs
+@targets
 async def test_the_command_copies_keeps_the_name_and_says_so(
     here: str, there: str, places: Places, clock: ManualClock
 ) -> None:
