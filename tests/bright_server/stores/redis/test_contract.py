@@ -8,11 +8,18 @@ from bright_server.testing.committer import CommitterContract
 from bright_server.testing.crash.matrix import CrashMatrix
 from bright_server.testing.engines.valkey import Valkey
 from bright_server.testing.message_store import MessageStoreContract
+from bright_server.testing.observation_store import ObservationContract
 from bright_server.testing.state_machine import run_against_model
 from tests.bright_server.stores.redis.under_test import RedisUnderTest
 
 
 class TestContract(MessageStoreContract):
+    @pytest.fixture
+    def stores(self, address: str) -> RedisUnderTest:
+        return RedisUnderTest(address)
+
+
+class TestObservations(ObservationContract):
     @pytest.fixture
     def stores(self, address: str) -> RedisUnderTest:
         return RedisUnderTest(address)

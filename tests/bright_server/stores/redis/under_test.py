@@ -18,7 +18,7 @@ from bright_server.testing.under_test import Capabilities
 class RedisUnderTest:
     """A numbered database of a running server."""
 
-    can = Capabilities()
+    can = Capabilities(several_group_writers=True)
 
     def __init__(self, address: str) -> None:
         self._address = address
