@@ -212,3 +212,21 @@ async def test_ms_23_history_lets_go_of_what_expires_and_the_ack_stays(
 
 def _history(store: RedisBackend, key: ConversationKey = KEY) -> str:
     return store.layout.conversation(key).history
+
+
+@pytest.mark.parametrize("field", ["sent", "created", "expires"])
+async def test_ms_30_a_number_that_cannot_be_kept_is_refused_before_anything(
+    store: RedisBackend, field: str
+) -> None:
+    request, given = send(), candidate()
+    large = 2**60
+    if field == "sent":
+        request = replace(request, content=replace(request.content, sent_at_ms=large))
+    elif field == "created":
+        given = replace(given, created_at_ms=large)
+    else:
+        given = replace(given, history_expires_at_ms=large)
+
+    with pytest.raises(StoreUnavailable, match="too large"):
+        await store.commits.reserve(request, DELIVERY, given)
+    assert await store.commits.load_commit(request.key, KEY) is None

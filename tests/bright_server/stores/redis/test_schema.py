@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 
 import pytest
+from redis.asyncio import SSLConnection
 
 from bright_server.commit.schema_steps import SchemaState
 from bright_server.errors import ConfigurationError, SchemaRefused, StoreMissing
@@ -13,6 +15,7 @@ from bright_server.settings import Settings
 from bright_server.stores.redis import schema
 from bright_server.stores.redis.dump import dump
 from bright_server.stores.redis.keys import STORE
+from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.store import RedisBackend, opened
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.redis.commits import committed, send
@@ -90,6 +93,20 @@ async def test_looking_makes_no_database(
     ):
         with pytest.raises(StoreMissing, match="redis://"):
             await attempt()
+
+
+async def test_an_address_over_tls_proves_who_answers() -> None:
+    settings = Settings.model_validate(
+        {"database": "rediss://me@db.example:7000/3?sslrootcert=/ca.pem"}
+    )
+    connection = pool_of(settings).make_connection()  # type: ignore[no-untyped-call]
+
+    assert isinstance(connection, SSLConnection)
+    assert connection.check_hostname
+    assert connection.cert_reqs is ssl.CERT_REQUIRED
+    assert connection.ca_certs == "/ca.pem"
+    assert (connection.host, connection.port, connection.db) == ("db.example", 7000, 3)
+    assert connection.retry.get_retries() == 0
 
 
 async def test_one_address_of_one_server_is_needed(clock: ManualClock) -> None:
