@@ -13,5 +13,5 @@ def test_any_history_ends_as_the_model_says() -> None:
 
 
 def test_any_history_of_two_steps_ends_as_the_model_says() -> None:
-    """MS-24: the inherited default is the same contract."""
+    """MS-24, MS-40: the inherited default is the same contract."""
     run_against_model(lambda: TwoStepUnderTest(MemoryUnderTest()), examples=20)
