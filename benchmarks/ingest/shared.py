@@ -35,6 +35,7 @@ from bright_server.testing.engines.postgresql import GivenServer, PostgresqlServ
 
 ENGINE = "postgresql"
 # What a small server of production has; durability is the server's own default.
+_SIZE = "SELECT pg_database_size(current_database())"
 _OPTIONS = {"shared_buffers": "256MB", "max_wal_size": "4GB", "wal_buffers": "16MB"}
 
 
@@ -96,6 +97,32 @@ def measure(plan: SharedPlan, tell: Tell) -> SharedResult:
     return SharedResult(tuple(bright), tuple(bare), tuple(websocket))
 
 
+class BarePostgresql:
+    """The prepared rows into Bright's own schema, 20 batches a transaction."""
+
+    def __init__(self, address: str, logs: Path) -> None:
+        self._address = address
+        self._logs = logs
+
+    def round(self, workload: Workload) -> Round:
+        """Write the whole workload; every new message must be a row afterwards."""
+        size = _asking(self._address, _SIZE)
+        before = size()
+        config = {
+            "address": self._address,
+            "workload": dataclasses.asdict(workload),
+            "batchesOfGroup": BATCHES_OF_GROUP,
+        }
+        command = module("benchmarks.ingest.yardsticks.postgresql")
+        with Child(command, config, self._logs) as writer:
+            report = timed(writer, writer, ROUND_SECONDS)
+        check(report, workload, duplicates=workload.sent - workload.new)
+        return dataclasses.replace(
+            round_of(report, workload),
+            bytes_per_message=(size() - before) / workload.new,
+        )
+
+
 class _Engine:
     """A server on which each round has a database of its own."""
 
@@ -106,7 +133,7 @@ class _Engine:
         address = self._server.create_database()
 
         def do() -> Round:
-            size = _asking(address, "SELECT pg_database_size(current_database())")
+            size = _asking(address, _SIZE)
             with Bright(
                 address, folder, in_flight=plan.in_flight, stored_bytes=size
             ) as server:
@@ -117,26 +144,10 @@ class _Engine:
     def bare(self, plan: SharedPlan, folder: Path) -> Round:
         address = self._server.create_database()
         create_database(address)
-        workload = plan.workload
-        size = _asking(address, "SELECT pg_database_size(current_database())")
-
-        def do() -> Round:
-            before = size()
-            config = {
-                "address": address,
-                "workload": dataclasses.asdict(workload),
-                "batchesOfGroup": BATCHES_OF_GROUP,
-            }
-            command = module("benchmarks.ingest.yardsticks.postgresql")
-            with Child(command, config, folder) as writer:
-                report = timed(writer, writer, ROUND_SECONDS)
-            check(report, workload, duplicates=workload.sent - workload.new)
-            return dataclasses.replace(
-                round_of(report, workload),
-                bytes_per_message=(size() - before) / workload.new,
-            )
-
-        return self._watched(address, workload, do)
+        writer = BarePostgresql(address, folder)
+        return self._watched(
+            address, plan.workload, lambda: writer.round(plan.workload)
+        )
 
     def _watched(
         self, address: str, workload: Workload, do: Callable[[], Round]

@@ -87,10 +87,17 @@ class GroupWriter:
             if isinstance(work, Probe):
                 self._last.append(("write_probe", (work.value,)))
                 self._outcomes[index] = ProbeStored()
-        # From here on the outbox's end may be held: nothing but the commit follows.
-        finishing = await self._opened.finished(self._transaction)
-        await self._transaction.commit(*self._last, *finishing, *self._outbox)
+        await self._commit()
         return [self._outcomes[index] for index in range(len(group))]
+
+    async def _commit(self) -> None:
+        last = self._last
+        if self._opened:
+            # Whatever else is locked is locked before the outbox's end, here as in
+            # other groups: nobody waits in a circle.
+            await self._transaction.run(*last)
+            last = await self._opened.finished(self._transaction)
+        await self._transaction.commit(*last, *self._outbox)
 
     def _refs(self) -> Mapping[ConversationKey, int]:
         return {key: each.ref for key, each in self._conversations.items()}

@@ -66,6 +66,10 @@ class OpenCommits:
                 intents.append((ref, intent))
         return cls(intents, now_ms)
 
+    def __bool__(self) -> bool:
+        """Say whether there is any."""
+        return bool(self._intents)
+
     def add_to(self, found: dict[int, dict[str, Stored]]) -> None:
         """Add them to what is there already: their scopes and numbers are taken."""
         for ref, intent in self._intents:
@@ -78,8 +82,6 @@ class OpenCommits:
 
         The outbox's end is held from here on: what follows is the commit.
         """
-        if not self._intents:
-            return []
         statements: list[Statement] = []
         unpublished = [each for _, each in self._intents if each.publication is None]
         _, *places = await transaction.run(
