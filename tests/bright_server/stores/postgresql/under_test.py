@@ -33,7 +33,7 @@ _REPLACE = b"UPDATE single_commit SET identity = %s WHERE key_digest = %s"
 class PostgresqlUnderTest:
     """A database of a running server."""
 
-    can = Capabilities()
+    can = Capabilities(several_group_writers=True)
 
     def __init__(self, address: str) -> None:
         self.address = address
