@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from bright_server.commit.encoding import encode_frozen, record_of
+from bright_server.commit.groups import ClaimProven, ClaimUnproven
 from bright_server.commit.identity import identity_digest
 from bright_server.commit.records import (
     AuthenticatedSend,
     CommitIntent,
     CommitState,
     HistoryQuery,
+    ReserveCandidate,
 )
 from bright_server.errors import IdentityConflict, StoreUnavailable
 from bright_server.messages import ConversationKey, Grant
@@ -27,6 +29,7 @@ from tests.bright_server.stores.redis.commits import (
     Everybody,
     candidate,
     committed,
+    published,
     reserved,
     send,
 )
@@ -34,6 +37,7 @@ from tests.bright_server.stores.sqlite.works import (
     KEY,
     OTHER,
     batch,
+    claim,
     observed,
     sequences,
 )
@@ -230,3 +234,22 @@ async def test_ms_30_a_number_that_cannot_be_kept_is_refused_before_anything(
     with pytest.raises(StoreUnavailable, match="too large"):
         await store.commits.reserve(request, DELIVERY, given)
     assert await store.commits.load_commit(request.key, KEY) is None
+
+
+async def test_ot_50_a_message_that_is_not_committed_yet_proves_no_anchor(
+    store: RedisBackend, grant: Grant
+) -> None:
+    """OT-50: it is in history already, and an anchor says that all is committed."""
+    given = ReserveCandidate(observed(1).message_id, BORN_MS)
+    intent = await store.commits.reserve(request_of(KEY, observed(1)), DELIVERY, given)
+    assert isinstance(intent, CommitIntent)
+    await store.commits.put_record(intent)
+    works = [claim(grant, 1)]
+    assert await store.observations.commit_group(works) == [ClaimUnproven()]
+
+    publication = await published(store, intent)
+    await store.commits.mark_published_and_committed(intent, publication)
+
+    (proven,) = await store.observations.commit_group(works)
+    assert isinstance(proven, ClaimProven)
+    assert proven.anchor.latest_message_id == observed(1).message_id

@@ -49,6 +49,18 @@ class RedisUnderTest:
             "replace", ("HSET", keys.shard.commit(name), "d", identity)
         )
 
+    async def replace_frozen(
+        self, backend: Backend, key: CommitKey, frozen: bytes
+    ) -> bytes:
+        assert isinstance(backend, RedisBackend)
+        conversation = await backend.commits.conversation_of(key)
+        assert conversation is not None
+        keys, name = backend.layout.commit(key, conversation)
+        where = keys.shard.commit(name)
+        kept = await backend.link.run("read", ("HGET", where, "f"))
+        await backend.link.run("replace", ("HSET", where, "f", frozen))
+        return bytes(kept)
+
 
 def under_test(argument: str) -> RedisUnderTest:
     return RedisUnderTest(argument)
