@@ -121,9 +121,7 @@ class Extension:
 class Server:
     """A running `bright serve`."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, database: Path | str
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, database: Path) -> None:
         self.process = process
         self.database = database
         self.port = 0
@@ -196,7 +194,7 @@ async def serving(
         stderr=asyncio.subprocess.PIPE,
         env=os.environ | env,
     )
-    server = Server(process, database)
+    server = Server(process, Path(database))
     try:
         assert process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), DEADLINE_SECONDS)
