@@ -85,7 +85,7 @@ class RedisImport:
         new = _Begun(
             schema.SCHEMA_VERSION, shards, CopyMark(source, store_id, first, None)
         )
-        (is_store,) = await self._link.talk("begin a copy", [("EXISTS", STORE)])
+        (is_store,) = await self._link.talk(f"open {self._where}", [("EXISTS", STORE)])
         if is_store:
             raise CopyRefused(
                 self._where, "it holds something already: choose another database"

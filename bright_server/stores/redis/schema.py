@@ -95,7 +95,7 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
 
 
 async def _refuse_unfinished(link: RedisLink, settings: Settings) -> None:
-    if await link.run("read the database's mark", ("EXISTS", COPY), durable=False):
+    if await link.run(f"open {settings.database}", ("EXISTS", COPY), durable=False):
         raise SchemaRefused(
             str(settings.database),
             "a copy into it was begun and is not finished: run `bright store copy`"
