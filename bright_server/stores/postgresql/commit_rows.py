@@ -57,7 +57,8 @@ class KeptCommit:
 def key_digest(key: CommitKey) -> bytes:
     """Return the name of a key's row; different keys have different ones."""
     parts = (key.origin, key.tenant, key.sender, key.client_message_id)
-    return hashlib.sha256(canonical_json(parts).encode()).digest()
+    # A key that cannot be text is looked for in vain, as any other that nobody has.
+    return hashlib.sha256(canonical_json(parts).encode(errors="surrogatepass")).digest()
 
 
 def kept_commit(key: CommitKey, row: Row) -> KeptCommit:

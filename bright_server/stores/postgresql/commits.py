@@ -30,6 +30,7 @@ from bright_server.errors import (
     CommitUnreadable,
     IdentityConflict,
     PublicationConflict,
+    StoreUnavailable,
     WrongCommitState,
 )
 from bright_server.messages import ConversationKey
@@ -54,6 +55,7 @@ from bright_server.stores.postgresql.conversations import (
 )
 from bright_server.stores.postgresql.database import Database, Statement, Transaction
 from bright_server.stores.postgresql.history import read_page
+from bright_server.stores.storable import storable
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +84,15 @@ class PostgresqlMessageStore(MessageStore):
         candidate: ReserveCandidate,
     ) -> ReserveResult:
         """See `MessageStore.reserve`."""
+        with storable("reserve a message"):
+            return await self._reserve(request, delivery, candidate)
+
+    async def _reserve(
+        self,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery,
+        candidate: ReserveCandidate,
+    ) -> ReserveResult:
         intent: CommitIntent | None = None
         while intent is None:
             kept = await self._kept(request.key)
@@ -214,7 +225,8 @@ class PostgresqlMessageStore(MessageStore):
         await self._database.prove_writable()
 
     async def _kept(self, key: CommitKey) -> KeptCommit | None:
-        rows = await self._database.read(_READING, *_finding(key))
+        with storable(_READING):
+            rows = await self._database.read(_READING, *_finding(key))
         return _found(key, rows)
 
     async def _finished(
@@ -332,7 +344,11 @@ async def _locked(transaction: Transaction, intent: CommitIntent) -> KeptCommit:
 
 
 def _of_request(kept: KeptCommit, request: AuthenticatedSend) -> LoadedCommit:
-    if not kept.is_of(request):
+    try:
+        is_same = kept.is_of(request)
+    except UnicodeError as error:
+        raise StoreUnavailable("compare a request", str(error)) from error
+    if not is_same:
         raise IdentityConflict(request.key.client_message_id)
     return kept.loaded
 
