@@ -96,6 +96,12 @@ class TwoStepUnderTest:
         """See `StoreUnderTest.replace_identity`."""
         await self._inner.replace_identity(_whole(backend), key, identity)
 
+    async def replace_frozen(
+        self, backend: Backend, key: CommitKey, frozen: bytes
+    ) -> bytes:
+        """See `StoreUnderTest.replace_frozen`."""
+        return await self._inner.replace_frozen(_whole(backend), key, frozen)
+
 
 def _whole(backend: Backend) -> Backend:
     return backend.whole if isinstance(backend, TwoStepBackend) else backend

@@ -26,6 +26,7 @@ class Capabilities:
         several_group_writers: groups may be committed through several openings at
             once; otherwise one server is the only writer of groups.
         expires_history: history lets go of a record when its time has come.
+        keeps_bytes: what it has kept may turn out to be unreadable, as on any disk.
     """
 
     atomic_step: bool = True
@@ -33,6 +34,7 @@ class Capabilities:
     several_openings: bool = True
     several_group_writers: bool = False
     expires_history: bool = True
+    keeps_bytes: bool = True
 
 
 class StoreUnderTest(Protocol):
@@ -73,6 +75,15 @@ class StoreUnderTest(Protocol):
         self, backend: Backend, key: CommitKey, identity: bytes
     ) -> None:
         """Overwrite the persisted identity of a commit, as an older server wrote it."""
+        ...
+
+    async def replace_frozen(
+        self, backend: Backend, key: CommitKey, frozen: bytes
+    ) -> bytes:
+        """Overwrite what is persisted of an open commit, and return what it was.
+
+        That is what `encode_frozen` made of it. Only asked of a store that keeps bytes.
+        """
         ...
 
 

@@ -35,6 +35,7 @@ from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 from bright_server.stores.history_pages import check_query, cut
 from bright_server.stores.memory.state import Commits
+from bright_server.stores.storable import storable
 
 
 class MemoryMessageStore(MessageStore):
@@ -64,7 +65,8 @@ class MemoryMessageStore(MessageStore):
         there = self._of_request(request)
         if there is not None:
             return there
-        identity = identity_digest(request)
+        with storable("reserve a message"):
+            identity = identity_digest(request)
         conversation = self._commits.conversations[request.conversation]
         place = Coordinates(
             request.conversation, candidate.message_id, conversation.take_sequence()

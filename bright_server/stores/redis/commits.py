@@ -9,6 +9,7 @@ it: the same request again, a read of the commit, or the scan for recovery (MS-2
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import Membership, MessageStore
@@ -48,6 +49,9 @@ from bright_server.stores.redis.members import check_record, of_record
 from bright_server.stores.redis.reader import RedisHistory
 from bright_server.stores.redis.recovery import scan
 from bright_server.stores.redis.scripts import Call, call
+from bright_server.stores.storable import storable
+
+_READING: Final = "read a commit"
 
 
 class RedisMessageStore(MessageStore):
@@ -73,6 +77,15 @@ class RedisMessageStore(MessageStore):
         candidate: ReserveCandidate,
     ) -> ReserveResult:
         """See `MessageStore.reserve`."""
+        with storable("reserve a message"):
+            return await self._reserve(request, delivery, candidate)
+
+    async def _reserve(
+        self,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery,
+        candidate: ReserveCandidate,
+    ) -> ReserveResult:
         grouped = await self._claims.grouped_elsewhere(request)
         if grouped is not None:
             raise IdentityConflict(request.key.client_message_id)
@@ -130,18 +143,20 @@ class RedisMessageStore(MessageStore):
         self, key: CommitKey, conversation: ConversationKey
     ) -> LoadedCommit | None:
         """See `MessageStore.load_commit`; what was claimed alone gets its place."""
-        kept = await self._claims.load(key, conversation)
+        with storable(_READING):
+            kept = await self._claims.load(key, conversation)
         return None if kept is None else kept.commit
 
     async def conversation_of(self, key: CommitKey) -> ConversationKey | None:
         """See `MessageStore.conversation_of`."""
-        return await self._claims.conversation_of(key)
+        with storable(_READING):
+            return await self._claims.conversation_of(key)
 
     async def load_commit_for_request(
         self, request: AuthenticatedSend
     ) -> LoadedCommit | None:
         """See `MessageStore.load_commit_for_request`."""
-        conversation = await self._claims.conversation_of(request.key)
+        conversation = await self.conversation_of(request.key)
         if conversation is None:
             return None
         if conversation != request.conversation:

@@ -34,6 +34,7 @@ class RedisLink:
         self._conveyor = Conveyor(self._carry, max(1, settings.redis_connections // 2))
         self._replicas = settings.redis_replicas
         self._wait_ms = settings.redis_wait_ms
+        self._is_closed = False
 
     async def talk(
         self, doing: str, commands: Sequence[Command], *, durable: bool = False
@@ -87,7 +88,8 @@ class RedisLink:
         return replies
 
     async def close(self) -> None:
-        """Close every connection; who still waits is told."""
+        """Close every connection; who still waits is told, and who comes later."""
+        self._is_closed = True
         await self._conveyor.close()
         await self._pool.disconnect(inuse_connections=True)
 
@@ -100,6 +102,9 @@ class RedisLink:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AbstractConnection]:
+        if self._is_closed:
+            # The driver would connect anew, and nobody would close that.
+            raise ConnectionError("it is closed")
         # The driver has no types for it.
         connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
         try:

@@ -58,7 +58,12 @@ class StoreConnection(aiosqlite.Connection):
 
         A group's statements then cost one change of threads, not one each, and the
         event loop's other business cannot come between them.
+
+        Raises:
+            StoreUnavailable: it is closed, or being closed.
         """
+        if self._connection is None or not self._running:
+            raise StoreUnavailable("use its file", "it is closed")
         result: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
         return result
 

@@ -6,7 +6,7 @@ import asyncio
 
 from bright_server.commit.records import CommitState, CommittedMessage
 from bright_server.commit.recovery import LEASE, CommitRecovery, RecoveryReport
-from bright_server.errors import CommitUnavailable, CommitUnreadable
+from bright_server.errors import CommitUnavailable, CommitUnreadable, Recoverable
 from bright_server.testing.committer_suite.committing import (
     Committing,
     committer_over,
@@ -14,7 +14,7 @@ from bright_server.testing.committer_suite.committing import (
 )
 from bright_server.testing.committer_suite.converging import one_of_each
 from bright_server.testing.flaky_store import SlowStore
-from bright_server.testing.refusals import refused
+from bright_server.testing.refusals import needs, refused
 from bright_server.testing.sends import (
     CONVERSATION,
     NOW_MS,
@@ -117,6 +117,30 @@ class RecoveringSuite:
             there = await way.backend.commits.load_commit(key, CONVERSATION)
             assert isinstance(there, CommittedMessage)
             assert await way.committer.recover_due(NOW_MS + 1, 3) == 3
+
+    async def test_an_unreadable_intent_holds_up_no_other(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21, MS-31: it alone stays; whoever asks for it is told."""
+        needs(stores.can.keeps_bytes, "keeping bytes")
+        async with committing(stores, max_commit_attempts=1) as way:
+            poison = await reserved(
+                way.backend, sending("poison"), created_at_ms=NOW_MS - 9
+            )
+            for number in range(3):
+                await reserved(way.backend, sending(f"m{number}"))
+            kept = await stores.replace_frozen(way.backend, poison.key, b"gibberish")
+            assert await way.committer.recover_due(NOW_MS + 1, 1) == 1
+            assert await way.committer.recover_due(NOW_MS + 1, 10) == 2
+            with refused(Recoverable):
+                await way.committer.resume(poison.key)
+            with refused(Recoverable):
+                await way.commit(sending("poison"))
+            await stores.replace_frozen(way.backend, poison.key, kept)
+            assert await way.committer.recover_due(NOW_MS + 1, 10) == 1
+            message = await way.commit(sending("poison"))
+            assert message.coordinates == poison.coordinates
+            await one_of_each(stores, way)
 
     async def test_a_sender_that_is_cancelled_leaves_nothing_behind(
         self, stores: StoreUnderTest

@@ -87,8 +87,14 @@ class HistorySuite:
         request = sending(content=content, mentions=("b", "a"), reply_to="id-7")
         async with stores.opened(ManualClock(), Everybody()) as backend:
             intent = await reserved(backend, request, raw='{"as":"shown"}')
+            empty = await backend.commits.history_page(EVERYTHING)
             await backend.commits.put_record(intent)
             page = await backend.commits.history_page(EVERYTHING)
+            # The record and nothing else: it is in no log, and takes no number.
+            assert await stores.published(backend) == []
+            after = await reserved(backend, sending("after"))
+        assert after.coordinates.sequence == 2
+        assert empty.items == ()
         async with stores.opened(ManualClock(), Everybody()) as backend:
             again = await backend.commits.history_page(EVERYTHING)
         assert page == again
@@ -140,6 +146,13 @@ class HistorySuite:
                 assert numbers(page) == expected
                 is_last = expected[-1] == 3
                 assert page.next_anchor == (None if is_last else expected[-1])
+                assert (page.lowest, page.highest) == (1, 3)
+            for cap, expected in ((1, [3]), (sizes[2] + sizes[1], [3, 2])):
+                older = await backend.commits.history_page(
+                    asking(direction="older", max_bytes=cap)
+                )
+                assert numbers(older) == expected
+                assert older.next_anchor == expected[-1]
 
     async def test_a_hole_is_no_loss(self, stores: StoreUnderTest) -> None:
         """MS-28: what is reserved and not recorded is not there, and comes later."""

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from bright_server.commit.encoding import envelope_of
 from bright_server.commit.records import CommitIntent, CommitState, CommittedMessage
+from bright_server.errors import CommitUnreadable
 from bright_server.testing.manual_clock import ManualClock
+from bright_server.testing.refusals import needs, refused
 from bright_server.testing.sends import (
+    CONVERSATION,
+    DELIVERY,
     NOW_MS,
     OTHER_CONVERSATION,
     Everybody,
     brought_to,
+    candidate_of,
+    committed,
     published,
     reserved,
     sending,
 )
+from bright_server.testing.store_suite.history import EVERYTHING
 from bright_server.testing.under_test import StoreUnderTest
 
 _DEADLINE_SECONDS = 10
@@ -65,8 +73,44 @@ class RecoverySuite:
             message = await backend.commits.mark_published_and_committed(
                 intent, await published(backend, intent)
             )
+            page = await backend.commits.history_page(EVERYTHING)
         assert isinstance(message, CommittedMessage)
         assert message.coordinates == there.coordinates
+        assert [item.record for item in page.items] == [there.record]
+        assert envelope_of(intent) == envelope_of(there)
+
+    async def test_an_unreadable_intent_hides_no_other(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21, MS-30: the scan leaves it out, reading says so, and it stays whole."""
+        needs(stores.can.keeps_bytes, "keeping bytes")
+        poison, request = sending("poison"), sending("sound")
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            left = await reserved(backend, poison, created_at_ms=NOW_MS - 9)
+            await reserved(backend, request)
+            kept = await stores.replace_frozen(backend, poison.key, b'{"format":9}')
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            commits = backend.commits
+            for most in (1, 2, 10):
+                due = await commits.scan_recoverable_commits(NOW_MS + 1, most)
+                assert _names(due) == ["sound"]
+            with refused(CommitUnreadable):
+                await commits.load_commit(poison.key, CONVERSATION)
+            with refused(CommitUnreadable):
+                await commits.load_commit_for_request(poison)
+            with refused(CommitUnreadable):
+                await commits.reserve(poison, DELIVERY, candidate_of(poison))
+            # Its place stays its own: nobody else gets it, and readers wait for it.
+            assert (
+                await committed(backend, sending("after"))
+            ).coordinates.sequence == 3
+            found, _ = await backend.messages.messages_after(CONVERSATION, 0, 10)
+            assert list(found) == []
+            assert await stores.replace_frozen(backend, poison.key, kept)
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            assert await backend.commits.load_commit_for_request(poison) == left
+            due = await backend.commits.scan_recoverable_commits(NOW_MS + 1, 10)
+            assert _names(due) == ["poison", "sound"]
 
     async def test_a_lease_is_held_by_one(self, stores: StoreUnderTest) -> None:
         """MS-26: taken, prolonged by its holder, refused to another; each by name."""

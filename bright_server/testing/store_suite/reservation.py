@@ -13,7 +13,7 @@ from bright_server.commit.records import (
     CommittedMessage,
     FrozenDelivery,
 )
-from bright_server.errors import IdentityConflict
+from bright_server.errors import CommitUnreadable, IdentityConflict
 from bright_server.testing.manual_clock import ManualClock
 from bright_server.testing.refusals import refused
 from bright_server.testing.sends import (
@@ -144,7 +144,7 @@ class ReservationSuite:
                 assert beside.key == other
 
     async def test_a_full_identity_is_still_read(self, stores: StoreUnderTest) -> None:
-        """MS-13: as older servers wrote it, and compared byte by byte."""
+        """MS-13: as older servers wrote it, byte by byte; nothing else is judged."""
         requests = [sending("open"), sending("done")]
         async with stores.opened(ManualClock(), Everybody()) as backend:
             await reserved(backend, requests[0])
@@ -154,11 +154,23 @@ class ReservationSuite:
                     backend, request.key, full_identity(request)
                 )
         async with stores.opened(ManualClock(), Everybody()) as backend:
-            for request in requests:
-                assert await backend.commits.load_commit_for_request(request)
+            commits = backend.commits
+            for number, request in enumerate(requests, start=1):
+                there = await commits.load_commit_for_request(request)
+                assert there is not None
+                assert there.coordinates.sequence == number
+                again = await commits.reserve(request, DELIVERY, candidate_of(request))
+                assert again == there
                 for other in others_of(request).values():
                     with refused(IdentityConflict):
-                        await backend.commits.load_commit_for_request(other)
+                        await commits.load_commit_for_request(other)
+                    with refused(IdentityConflict):
+                        await commits.reserve(other, DELIVERY, candidate_of(other))
+            assert (await reserved(backend, sending("after"))).coordinates.sequence == 3
+            # What is neither form is neither a repeat nor a conflict.
+            await stores.replace_identity(backend, requests[1].key, b"QIM?\x01")
+            with refused(CommitUnreadable):
+                await commits.load_commit_for_request(requests[1])
 
     async def test_twenty_racing_senders_of_one_message_get_one_place(
         self, stores: StoreUnderTest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from bright_server.commit.backend import Backend
 from bright_server.commit.records import (
@@ -15,15 +16,23 @@ from bright_server.commit.records import (
 from bright_server.errors import (
     CommitUnknown,
     PublicationConflict,
+    PublicationNotDurable,
+    StoreUnavailable,
     WrongCommitState,
 )
 from bright_server.testing.manual_clock import ManualClock
-from bright_server.testing.refusals import needs, refused
+from bright_server.testing.refusals import (
+    needs,
+    refused,
+    see_that_no_back_end_shows_through,
+)
 from bright_server.testing.sends import (
     CONVERSATION,
+    DELIVERY,
     NOW_MS,
     OTHER_CONVERSATION,
     Everybody,
+    candidate_of,
     committed,
     elsewhere,
     gone_on_to,
@@ -31,6 +40,7 @@ from bright_server.testing.sends import (
     reserved,
     sending,
 )
+from bright_server.testing.store_suite.history import EVERYTHING
 from bright_server.testing.under_test import StoreUnderTest
 
 
@@ -243,6 +253,56 @@ class StepSuite:
             message = await committed(backend, sending())
             assert message.coordinates.sequence == 1
             assert len(await stores.published(backend)) == 1
+
+    async def test_a_store_that_is_closed_says_so(self, stores: StoreUnderTest) -> None:
+        """MS-15, MS-30: of each call, readiness too; in the store's own words."""
+        needs(stores.can.durable, "a dependency that can be gone")
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            intent = await reserved(backend, sending())
+        commits = backend.commits
+        for call in (
+            partial(commits.reserve, sending("m2"), DELIVERY, candidate_of(sending())),
+            partial(commits.put_record, intent),
+            partial(commits.mark_committed, intent),
+            partial(commits.load_commit, intent.key, CONVERSATION),
+            partial(commits.load_commit_for_request, sending()),
+            partial(commits.scan_recoverable_commits, NOW_MS + 1, 10),
+            partial(commits.hold_lease, "lease", "holder", 1_000),
+            partial(commits.history_page, EVERYTHING),
+            commits.readiness,
+            backend.prove_writable,
+        ):
+            with refused(StoreUnavailable):
+                await call()
+        with refused(PublicationNotDurable):
+            await backend.publisher.readiness()
+
+    async def test_what_cannot_be_kept_is_refused_in_the_store_s_words(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-30: half a character is nobody's text; nothing of it is done."""
+        half = "half \ud83d"
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            for request in (
+                sending(half),
+                sending("m1", half),
+                sending("m1", device=half),
+                sending("m1", mentions=(half,)),
+            ):
+                with refused(StoreUnavailable):
+                    await backend.commits.reserve(
+                        request, DELIVERY, candidate_of(request, message_id="id-1")
+                    )
+            for read in (
+                backend.commits.load_commit(sending(half).key, CONVERSATION),
+                backend.commits.conversation_of(sending(half).key),
+                backend.commits.load_commit_for_request(sending(half)),
+            ):
+                try:
+                    assert await read is None
+                except StoreUnavailable as error:
+                    see_that_no_back_end_shows_through(error)
+            assert (await committed(backend, sending())).coordinates.sequence == 1
 
     @staticmethod
     async def _recorded(backend: Backend, name: str) -> CommitIntent:

@@ -19,7 +19,7 @@ from bright_server.testing.under_test import Capabilities
 class MemoryUnderTest:
     """One database in memory: closing it is no end of it, only of its process."""
 
-    can = Capabilities(durable=False, several_group_writers=True)
+    can = Capabilities(durable=False, several_group_writers=True, keeps_bytes=False)
     spec = None
 
     def __init__(self) -> None:
@@ -44,3 +44,8 @@ class MemoryUnderTest:
         else:
             done = commits.committed[key]
             commits.committed[key] = replace(done, identity=identity)
+
+    async def replace_frozen(
+        self, backend: Backend, key: CommitKey, frozen: bytes
+    ) -> bytes:
+        raise NotImplementedError("memory keeps no bytes")

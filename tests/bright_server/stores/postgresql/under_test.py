@@ -28,6 +28,8 @@ _LOG = b"""
     ORDER BY o.first_position, m.sequence
 """
 _REPLACE = b"UPDATE single_commit SET identity = %s WHERE key_digest = %s"
+_FIND_FROZEN = b"SELECT frozen FROM single_commit WHERE key_digest = %s"
+_REPLACE_FROZEN = b"UPDATE single_commit SET frozen = %s WHERE key_digest = %s"
 
 
 class PostgresqlUnderTest:
@@ -66,6 +68,16 @@ class PostgresqlUnderTest:
         async with connected(self.settings()) as connection:
             done = await connection.execute(_REPLACE, (identity, key_digest(key)))
             assert done.rowcount == 1
+
+    async def replace_frozen(
+        self, backend: Backend, key: CommitKey, frozen: bytes
+    ) -> bytes:
+        digest = key_digest(key)
+        async with connected(self.settings()) as connection:
+            found = await (await connection.execute(_FIND_FROZEN, (digest,))).fetchall()
+            [(kept,)] = found
+            await connection.execute(_REPLACE_FROZEN, (frozen, digest))
+        return bytes(kept)
 
 
 def under_test(argument: str) -> PostgresqlUnderTest:

@@ -26,6 +26,11 @@ _LOG = """
     LEFT JOIN outbox_envelope AS e ON e.position = o.position
     ORDER BY o.position
 """
+_FIND_FROZEN = """
+    SELECT number, frozen FROM single_commit JOIN commit_intent USING (number)
+    WHERE origin = ? AND tenant = ? AND sender = ? AND client_message_id = ?
+"""
+_REPLACE_FROZEN = "UPDATE commit_intent SET frozen = ? WHERE number = ?"
 
 
 class SqliteUnderTest:
@@ -67,6 +72,15 @@ class SqliteUnderTest:
                 (identity, *columns),
             )
             assert done.rowcount == 1
+
+    async def replace_frozen(
+        self, backend: Backend, key: CommitKey, frozen: bytes
+    ) -> bytes:
+        columns = (key.origin, key.tenant, key.sender, key.client_message_id)
+        with closing(sqlite3.connect(self.database, timeout=10)) as database, database:
+            [(number, kept)] = database.execute(_FIND_FROZEN, columns).fetchall()
+            database.execute(_REPLACE_FROZEN, (frozen, number))
+            return bytes(kept)
 
 
 def under_test(argument: str) -> SqliteUnderTest:
