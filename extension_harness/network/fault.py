@@ -54,6 +54,7 @@ class Fault:
         self._kept = 0
         self._condition = threading.Condition()
         self._released = False
+        self._dropped = False
         self.held: list[tuple[Link, WireMessage]] = []
 
     @property
@@ -96,7 +97,7 @@ class Fault:
     def drop(self) -> None:
         """Throw away what a ``hold`` holds, and hold nothing more."""
         with self._condition:
-            self._released = True
+            self._released = self._dropped = True
             self.held = []
 
     def meets(self, direction: Direction, kind: str) -> bool:
@@ -116,9 +117,11 @@ class Fault:
     def _keep(self, link: Link, message: WireMessage) -> list[tuple[Link, WireMessage]]:
         """Keep a message; for a reorder, give all back reversed once complete."""
         with self._condition:
-            self.held.append((link, message))
             self._kept += 1
             self._condition.notify_all()
+            if self._released:  # between its being met and this moment
+                return [] if self._dropped else [(link, message)]
+            self.held.append((link, message))
             if self.action == "reorder" and len(self.held) >= self._count:
                 held, self.held = self.held, []
                 return held[::-1]
