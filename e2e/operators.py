@@ -13,10 +13,14 @@ from typing import Any
 from extension_harness.rig import Rig
 
 CREDENTIAL = "an operator of these tests"
-ENVIRONMENT = {"BRIGHT_OPERATOR_CREDENTIAL": CREDENTIAL}
-"""What Bright is started with, so that it takes commands."""
+ENVIRONMENT = {
+    "BRIGHT_OPERATOR_CREDENTIAL": CREDENTIAL,
+    "BRIGHT_COMMAND_GRACE_SECONDS": "8",
+}
+"""What Bright is started with, so that it takes commands, and has patience with what
+an extension on a busy machine says of them."""
 BRIGHT = (sys.executable, "-m", "bright_server")
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Told:
     status: int
 
 
-def command(rig: Rig, action: str, *options: str, deadline: float = 10.0) -> Told:
+def command(rig: Rig, action: str, *options: str, deadline: float = 40.0) -> Told:
     """Ask for a command, and wait for its outcome."""
     done = subprocess.run(
         [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from e2e.proof import progress, prove
+from e2e.proof import open_and_prove, progress
 from e2e.rigs import running_rig
 from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
@@ -38,8 +38,7 @@ def outage(
     corpus = Corpus.generate(seed=11, conversations=4, messages=40)
     folder = tmp_path_factory.mktemp("outage")
     with running_rig(chromium, folder, corpus) as rig:
-        page = rig.open_page()
-        prove(rig)
+        page = open_and_prove(rig)
         rig.server.kill()
         began = time.monotonic()
         chats = corpus.conversations
@@ -47,7 +46,7 @@ def outage(
             rig.page.post_live(chats[n % len(chats)].conversation_id)
         wait_until(
             lambda: progress(rig).pending == BACKLOG,
-            30,
+            60,
             "the backlog to be stored",
             every=0.3,
         )

@@ -61,7 +61,7 @@ def operator_troubles(rig: Rig) -> list[set[str]]:
 
 
 def wait_for_troubles(
-    rig: Rig, popup: Page, *troubles: str, seconds: float = 20
+    rig: Rig, popup: Page, *troubles: str, seconds: float = 60
 ) -> str:
     """Wait until exactly these are named for the one page that is open; in both views.
 
@@ -93,7 +93,7 @@ def wait_for_troubles(
     return words
 
 
-def wait_for_account(popup: Page, account: str, seconds: float = 20) -> dict[str, Any]:
+def wait_for_account(popup: Page, account: str, seconds: float = 60) -> dict[str, Any]:
     """Wait until the popup shows a page of this account, and give its row."""
     last: list[dict[str, Any]] = []
 

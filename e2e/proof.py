@@ -7,6 +7,11 @@ each other and raises with every fault in words.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from e2e.workers import worker_status
 from extension_harness.demo.progress import Progress, read_progress
 from extension_harness.errors import WaitTimeoutError
 from extension_harness.oracle.testimony import (
@@ -16,10 +21,13 @@ from extension_harness.oracle.testimony import (
 )
 from extension_harness.oracle.verdict import DATABASE, Verdict, judge
 from extension_harness.rig import Rig
+from extension_harness.tab import Page
 from extension_harness.waiting import countdown, wait_until
 
 LOOK_SECONDS = 0.25
-SETTLE_SECONDS = 10.0
+LIST_SECONDS = 60.0
+PROFILES = "onetalk_contact_profiles"
+SETTLE_SECONDS = 30.0
 """How long a system that rests may still differ: a message may just be on its way."""
 
 
@@ -55,7 +63,7 @@ def verdict_of(rig: Rig) -> Verdict:
 
 
 def rest(rig: Rig, timeout: float) -> None:
-    """Wait until nothing is pending and every conversation is completed."""
+    """Wait until nothing is pending, and every conversation is completed and walked."""
     with rig.browser.extension_page() as page:
         last = Progress()
 
@@ -66,6 +74,7 @@ def rest(rig: Rig, timeout: float) -> None:
                 last.started > 0
                 and last.pending == 0
                 and last.completed == last.started
+                and last.behind == 0
                 and not rig.page.ledger.unserved()
             )
 
@@ -74,6 +83,46 @@ def rest(rig: Rig, timeout: float) -> None:
         except WaitTimeoutError as late:
             told = f"{last}, {len(rig.page.ledger.unserved())} not shown by the page"
             raise WaitTimeoutError(late.what, timeout, told) from late
+
+
+def open_and_prove(rig: Rig) -> Page:
+    """Open a page, and prove the sync once the page's whole list was read.
+
+    A sync may rest before: what the list tells is then walked once more, after the
+    proof. A test that closes the page, or cuts the way to Bright, must not meet that.
+    """
+    since_ms = int(time.time() * 1000)
+    page = rig.open_page()
+    prove_listed(rig, since_ms)
+    return page
+
+
+def prove_listed(rig: Rig, since_ms: int = 0) -> Verdict:
+    """Prove the sync once a page's whole list was read, later than ``since_ms``."""
+    account = rig.page.corpus.account
+
+    def is_listed() -> bool:
+        rows = rig.storage.dump(DATABASE).records(PROFILES)
+        seen = {
+            row["conversationId"]: last_seen_ms(row)
+            for row in rows
+            if row["channelAccountId"] == account
+        }
+        names = rig.page.ledger.profiles()
+        return all(seen.get(each, -1) >= since_ms for each in names)
+
+    wait_until(is_listed, LIST_SECONDS, "the page's whole list", every=LOOK_SECONDS)
+    # What the list tells is marked right after its contacts were stored: before this is
+    # answered.
+    worker_status(rig.browser)
+    return prove(rig)
+
+
+def last_seen_ms(profile: Mapping[str, Any]) -> int:
+    """When a list told of this contact last."""
+    pending = profile.get("pending") or {}
+    told = (pending.get("observedAtMs", 0), profile["uploadedObservedAtMs"])
+    return int(max(told))
 
 
 def progress(rig: Rig) -> Progress:

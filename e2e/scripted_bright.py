@@ -70,7 +70,7 @@ class Talk:
 
     def greet(self, *, heartbeat_ms: int = 15_000, in_flight: int = 8) -> None:
         """Take ``hello`` and answer it as Bright does."""
-        hello = self.receive(10)
+        hello = self.receive(60)
         assert hello is not None
         assert hello["type"] == "hello"
         self.send(

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from e2e.proof import prove
+from e2e.proof import open_and_prove, prove
 from e2e.rigs import SHORT
 from extension_harness.page.messy import DEFAULT_CODES
 from extension_harness.page.truth import Fault
@@ -22,7 +22,7 @@ def test_every_messy_input_of_forty_conversations(rig: Rig) -> None:
     assert [code for code in DEFAULT_CODES if not rig.page.corpus.carriers(code)] == []
     rig.configure(**SHORT)
     rig.open_page()
-    rig.proxy.wait_for("observation.ack", 5, timeout=30)
+    rig.proxy.wait_for("observation.ack", 5, timeout=60)
     live = [rig.page.post_live() for _ in range(10)]
     live += [
         rig.page.post_live(chat.conversation_id, direction="outbound")
@@ -32,7 +32,7 @@ def test_every_messy_input_of_forty_conversations(rig: Rig) -> None:
         rig.page.post_invalid(fault)
     rig.page.repeat(live[0].message_id)
 
-    verdict = prove(rig, 90)
+    verdict = prove(rig, 180)
 
     assert verdict.confirmed >= 1_500 + len(live)
     assert verdict.conversations == 40
@@ -42,12 +42,12 @@ def test_every_messy_input_of_forty_conversations(rig: Rig) -> None:
 
 
 @pytest.mark.corpus(seed=9, conversations=200, messages=10_000)
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_two_hundred_conversations_and_ten_thousand_messages(rig: Rig) -> None:
     """The size of a real account."""
     rig.configure(**SHORT)
     rig.open_page()
-    verdict = prove(rig, 300)
+    verdict = prove(rig, 600)
     assert verdict.confirmed >= 10_000
     assert verdict.conversations == 200
 
@@ -58,9 +58,7 @@ def test_what_came_while_no_page_was_open_goes_up_once_the_anchor_is_met(
 ) -> None:
     """OT-41, OT-42, OT-44: an increment goes once it has met its anchor."""
     rig.configure(**SHORT)
-    page = rig.open_page()
-    prove(rig)
-    page.close()
+    open_and_prove(rig).close()
     rig.page.wait_for_no_page()
     stored = len(rig.extension_store().records(MESSAGES))
     chats = rig.page.corpus.conversations[:4]

@@ -22,11 +22,15 @@ from extension_harness.worker import STOP_METHODS
 KILLS = 100
 LONGEST_LIFE_SECONDS = 0.5
 LIVE_MESSAGES = 40
+GREETED = 3
+"""Each third kill comes after that life's greeting, however slow the machine is."""
+PACE_MS = 120
 
 pytestmark = pytest.mark.usefixtures("outage")  # it lasts meanwhile
 
 
 @pytest.mark.corpus(seed=8, conversations=20, messages=700)
+@pytest.mark.timeout(900)
 def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
     """OT-70, known bugs 32, 33, 43: no hole, no double, no early anchor."""
     seed = int(os.environ.get("BRIGHT_SEED") or random.SystemRandom().randrange(10**6))
@@ -34,24 +38,27 @@ def test_a_hundred_kills_in_one_sync(rig: Rig) -> None:
     rng = random.Random(seed)  # noqa: S311 - not a secret
     # Pages of a few rows: the history is still being read when the last kill comes.
     rig.configure(
-        **{**SHORT, "historyPaceMs": 60}, historyPageSize=4, maxBatchMessages=3
+        **{**SHORT, "historyPaceMs": PACE_MS}, historyPageSize=4, maxBatchMessages=3
     )
     shorten_alarm(rig, 1)
     rig.open_page()
-    posted = restarts = 0
+    posted = restarts = hellos = 0
     for kill in range(KILLS):
         if posted < LIVE_MESSAGES and rng.random() < LIVE_MESSAGES / KILLS:
             chat = rng.choice(rig.page.corpus.conversations)
             rig.page.post_live(chat.conversation_id, f"said before kill {kill}")
             posted += 1
         restarts += brought_back(rig)
+        if kill % GREETED == 0:
+            rig.proxy.wait_for("hello", hellos + 1, timeout=60)
         # Not for luck: the instant of the kill is what is random here.
         time.sleep(rng.uniform(0, LONGEST_LIFE_SECONDS))
+        hellos = len(rig.proxy.seen("hello"))
         rig.worker.stop(rng.choice(STOP_METHODS))
     assert restarts <= 1, "a stalled browser is seen once in some thousands of kills"
     before = progress(rig)
     boots = {(frame.body or {})["bootId"] for frame in rig.proxy.seen("hello")}
-    prove(rig, 90)
+    prove(rig, 150)
     assert len(rig.timeline.events("worker.kill")) >= KILLS
     assert len(boots) > KILLS / 4, "most lives must have come as far as Bright"
     assert before.completed < before.started, "the sync was over before the kills were"

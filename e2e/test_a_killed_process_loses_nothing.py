@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.proof import prove
+from e2e.proof import open_and_prove, prove
 from e2e.rigs import SHORT
 from extension_harness.rig import CANDIDATES, Rig
 from extension_harness.waiting import wait_until
@@ -25,10 +25,17 @@ def rig(rig: Rig) -> Rig:
 @pytest.mark.corpus(seed=4, conversations=8, messages=240)
 def test_the_browser_is_killed_twice_in_one_sync_and_opened_again(rig: Rig) -> None:
     """OT-70, known bug 35: the same profile goes on where its store stands."""
-    for acks in (4, 14):
+    acks = 0
+    for more in (4, 10):
+        acks += more
+        # However late the kill comes: what is sent after these does not arrive.
+        rig.proxy.swallow(
+            "observation.batch", more + 8, count=10_000, direction="to_server"
+        )
         rig.open_page()
-        rig.proxy.wait_for("observation.ack", acks, timeout=30)
+        rig.proxy.wait_for("observation.ack", acks, timeout=60)
         rig.browser.kill()
+        rig.proxy.clear()
         assert rig.server.dump().messages
         assert len(rig.server.dump().messages) < 240, "killed when it was over"
         rig.browser.reopen()
@@ -38,8 +45,7 @@ def test_the_browser_is_killed_twice_in_one_sync_and_opened_again(rig: Rig) -> N
 
 def test_a_backlog_goes_up_after_a_browser_crash_without_any_page(rig: Rig) -> None:
     """OT-70: what was on disk needs no page; the browser's start alone wakes it."""
-    rig.open_page()
-    prove(rig)
+    open_and_prove(rig)
     rig.proxy.refuse()
     rig.proxy.cut()
     posted = [rig.page.post_live(text=f"said while offline {n}") for n in range(12)]
@@ -48,7 +54,7 @@ def test_a_backlog_goes_up_after_a_browser_crash_without_any_page(rig: Rig) -> N
     rig.browser.kill()
     rig.browser.reopen()
     rig.proxy.accept()
-    prove(rig, 75)
+    prove(rig, 120)
 
 
 @pytest.mark.corpus(seed=5, conversations=8, messages=240)
@@ -56,7 +62,7 @@ def test_bright_is_killed_in_mid_batch_again_and_again(rig: Rig) -> None:
     """MS-27: what was acknowledged is on disk; what was not goes again, once each."""
     rig.open_page()
     for batches in (2, 9, 16):
-        rig.proxy.wait_for("observation.batch", batches, timeout=30)
+        rig.proxy.wait_for("observation.batch", batches, timeout=60)
         rig.server.kill()
         rig.server.start()
     prove(rig)
@@ -66,7 +72,7 @@ def test_bright_is_killed_after_the_commit_and_before_the_ack(rig: Rig) -> None:
     """MS-20, MS-27: committed, unacknowledged: known again, and takes no sequence."""
     ack = rig.proxy.hold("observation.ack")
     rig.open_page()
-    ack.wait(30)
+    ack.wait(60)
     [(_, held)] = ack.held
     unheard = {result["messageId"] for result in (held.json() or {})["results"]}
     assert unheard <= {each["messageId"] for each in rig.server.dump().messages}
@@ -80,12 +86,16 @@ def test_bright_is_killed_after_the_commit_and_before_the_ack(rig: Rig) -> None:
 def test_bright_stopped_by_sigterm_acknowledges_what_it_took(rig: Rig) -> None:
     """Known bug 45: it closes with 1012, and the client comes back by itself."""
     rig.open_page()
-    rig.proxy.wait_for("observation.batch", 3, timeout=30)
+    rig.proxy.wait_for("observation.batch", 3, timeout=60)
     assert rig.server.stop() == 0
     committed = {each["messageId"] for each in rig.server.dump().messages}
+    # The last of them may still be on its way through the proxy.
+    wait_until(
+        lambda: results(rig, status="confirmed") >= committed, 40, "each one's ACK"
+    )
     assert committed == results(rig, status="confirmed")
     rig.server.start()
-    prove(rig, 60)  # after 1012 a client waits 5 to 30 s
+    prove(rig, 100)  # after 1012 a client waits 5 to 30 s
 
 
 def results(rig: Rig, **fields: object) -> set[str]:
@@ -106,4 +116,4 @@ def wait_for_candidates(rig: Rig, ids: set[str]) -> None:
         found = {row["messageId"]: row["status"] for row in rows}
         return all(found.get(each) == "pending_ack" for each in ids)
 
-    wait_until(probe, 15, "the observations to be stored", every=0.2)
+    wait_until(probe, 40, "the observations to be stored", every=0.2)

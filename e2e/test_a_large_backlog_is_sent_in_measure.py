@@ -45,13 +45,14 @@ async (account, rows, conversations) => {
 def backlog(browser: Browser) -> ExtensionStorage:
     """The storage of an extension with a backlog and no server yet."""
     storage = ExtensionStorage(browser)
-    storage.set({"settings": {**SHORT, "ackTimeoutMs": 10_000}})
+    storage.set({"settings": {**SHORT, "ackTimeoutMs": 120_000}})
     with browser.extension_page() as page:
-        page.evaluate(SEED, ACCOUNT, ROWS, CONVERSATIONS, timeout=120)
+        page.evaluate(SEED, ACCOUNT, ROWS, CONVERSATIONS, timeout=240)
     assert storage.count(DATABASE, MESSAGES) == ROWS
     return storage
 
 
+@pytest.mark.timeout(600)
 def test_unacked_batches_stay_in_the_window(
     browser: Browser, backlog: ExtensionStorage
 ) -> None:
@@ -76,12 +77,13 @@ def test_unacked_batches_stay_in_the_window(
 
     with ScriptedBright(script, [ACCOUNT]) as server:
         backlog.set({"serverUrl": server.url, "bindingToken": "scripted"})
+        server.wait_for("hello", lambda _: True, 60)  # the change may have woken it
 
         def probe() -> bool:
             heaps.append(heap_bytes(browser))
             return count_confirmed(browser) == ROWS
 
-        wait_until(probe, 120, "the backlog to go up", every=1)
+        wait_until(probe, 240, "the backlog to go up", every=1)
         batches = [each.frame for each in server.heard("observation.batch")]
         sent = [each for batch in batches for each in message_ids(batch)]
         assert len(sent) == len(set(sent)) == ROWS
@@ -146,7 +148,7 @@ def test_one_known_row_does_not_cost_the_other_ninety_nine(browser: Browser) -> 
     """OT-01, known bug 34: a retried batch adds what is missing, and keeps the rest."""
     storage = ExtensionStorage(browser)
     with browser.extension_page() as page:
-        told = page.evaluate(RETRY, ACCOUNT, timeout=30)
+        told = page.evaluate(RETRY, ACCOUNT, timeout=60)
     assert told == {"all": [99, 1], "again": [0, 100]}
     rows = storage.dump(DATABASE).records(MESSAGES)
     assert sorted(row["messageId"] for row in rows) == [

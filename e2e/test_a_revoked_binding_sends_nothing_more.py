@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from e2e.proof import prove
+from e2e.proof import open_and_prove, prove
 from e2e.rigs import SHORT
 from e2e.workers import worker_status
 from extension_harness.rig import CANDIDATES, Rig
@@ -15,12 +15,11 @@ def test_a_revoked_binding_closes_4401_and_a_new_one_goes_on(rig: Rig) -> None:
     The worker dies in between: that it was refused is remembered, and so are the facts.
     """
     rig.configure(**SHORT)
-    rig.open_page()
-    prove(rig)
+    open_and_prove(rig)
     stored = len(rig.server.dump().messages)
     rig.server.revoke(rig.binding)
     posted = [rig.page.post_live(text=f"after it {n}") for n in range(5)]
-    wait_until(lambda: is_stopped(rig), 25, "the refusal", every=0.2)
+    wait_until(lambda: is_stopped(rig), 40, "the refusal", every=0.2)
     assert rig.proxy.seen("binding.revoked")
     assert worker_status(rig.browser)["connection"]["stop"]["closeCode"] == 4401
     with rig.browser.extension_page("pages/popup.html") as popup:
@@ -33,7 +32,7 @@ def test_a_revoked_binding_closes_4401_and_a_new_one_goes_on(rig: Rig) -> None:
     posted.append(rig.page.post_live(text="and one to another life"))
     wait_until(
         lambda: {each.message_id for each in posted} <= pending(rig),
-        20,
+        40,
         "the observations to wait",
         every=0.2,
     )

@@ -9,6 +9,7 @@ from e2e.proof import prove
 from e2e.rigs import SHORT
 from extension_harness.devtools.cdp import ProtocolEvent
 from extension_harness.rig import Rig
+from extension_harness.waiting import wait_until
 
 TROUBLE = frozenset(
     {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
@@ -33,7 +34,7 @@ def test_open_tabs_say_that_they_need_a_reload_and_lose_nothing(rig: Rig) -> Non
             tab.call("Log.enable")
         rig.browser.reload_extension()
         for tab in tabs:
-            tab.wait_for(f"{NOTICE} === 'noticeOrphan'", timeout=15)
+            tab.wait_for(f"{NOTICE} === 'noticeOrphan'", timeout=60)
         seen.clear()
         posted = [rig.page.post_live(text=f"to orphans {n}") for n in range(20)]
         for tab in tabs:
@@ -42,17 +43,18 @@ def test_open_tabs_say_that_they_need_a_reload_and_lose_nothing(rig: Rig) -> Non
             )
         bad = [each for each in seen if is_trouble(each)]
         assert not bad, f"{len(bad)} complaints: {bad[0].params}"
-    assert rig.proxy.open_connections <= 1
+    # The proxy hears of the former life's end after it has ended.
+    wait_until(lambda: rig.proxy.open_connections <= 1, 20, "one connection at most")
     for tab in tabs:
         tab.evaluate("void (window.beforeTheReload = true)")
         tab.call("Page.reload")
-        tab.wait_for(LOADED_AGAIN, timeout=20)
+        tab.wait_for(LOADED_AGAIN, timeout=60)
     rig.page.wait_for_page(TABS)
     rig.page.post_live(text="to pages that were loaded again")
     prove(rig)
     for tab in tabs:
         assert tab.evaluate(NOTICE) is None
-    assert rig.proxy.open_connections == 1
+    wait_until(lambda: rig.proxy.open_connections == 1, 40, "one connection")
 
 
 @contextlib.contextmanager

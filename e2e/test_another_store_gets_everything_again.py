@@ -31,7 +31,7 @@ def test_a_new_store_is_filled_from_the_extensions(rig: Rig) -> None:
     """OT-51: `welcome` names another store, so nothing that was confirmed counts."""
     wait_until(
         lambda: contacts(rig) == rig.page.ledger.profiles().keys(),
-        20,
+        40,
         "the contacts in the first store",
         every=0.3,
     )
@@ -44,7 +44,7 @@ def test_a_new_store_is_filled_from_the_extensions(rig: Rig) -> None:
     prove(rig, frames_from=frames)
     wait_until(
         lambda: contacts(rig) == rig.page.ledger.profiles().keys(),
-        20,
+        40,
         "the contacts in it, too",
         every=0.3,
     )
@@ -71,7 +71,7 @@ def test_a_restored_back_up_gets_what_it_misses(rig: Rig, tmp_path: Path) -> Non
     rig.server.start()
     wait_until(
         lambda: len(rig.server.dump().messages) == 136,
-        30,
+        60,
         "the store to be whole again",
         every=0.5,
     )
@@ -90,7 +90,7 @@ def test_what_no_server_can_take_is_parked_and_blocks_nothing(rig: Rig) -> None:
 
     wait_until(
         lambda: statuses().get(after.message_id) == ("confirmed", None),
-        20,
+        40,
         "what follows to be confirmed",
         every=0.2,
     )

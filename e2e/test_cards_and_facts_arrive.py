@@ -25,8 +25,11 @@ from extension_harness.traps import Trap
 from extension_harness.waiting import wait_until
 
 CARDS_SENT, FACTS_SENT = "card.rendered.observed", "buyer.facts.observed"
-CHOOSE = """aliId => document.querySelector(
-    `.contact-item-container[data-ali-id="${aliId}"]`).click()"""
+CHOOSE = """aliId => {
+  const row = document.querySelector(`.contact-item-container[data-ali-id="${aliId}"]`);
+  row?.click();
+  return Boolean(row);
+}"""
 DRAWN = {"inquiry", "product_card", "order_card", "quote_card", "address_card"}
 NEWEST = 12
 """Rows of a conversation that are surely in the document after a click."""
@@ -52,7 +55,7 @@ def rig(shared: tuple[Rig, Page]) -> Iterator[Rig]:
     yield rig
     rig.proxy.clear()
     try:
-        wait_until(lambda: is_told(rig), 20, "cards and facts at Bright", every=0.3)
+        wait_until(lambda: is_told(rig), 40, "cards and facts at Bright", every=0.3)
     except WaitTimeoutError:
         assert cards_at_bright(rig) == drawn(rig)
         assert facts_at_bright(rig) == rig.page.ledger.facts()
@@ -106,7 +109,7 @@ def choose(shared: tuple[Rig, Page], place: int, *, has_cards: bool) -> str:
         and each.complete_ids
         and bool(DRAWN & set(newest[each.conversation_id][:NEWEST])) is has_cards
     ]
-    page.evaluate(CHOOSE, chats[place].buyer_id)
+    page.wait_for(CHOOSE, chats[place].buyer_id)
     return chats[place].conversation_id
 
 
@@ -117,8 +120,9 @@ def cards_of(rig: Rig, chat: str) -> list[LedgerCard]:
 def test_what_a_conversation_shows_arrives(shared: tuple[Rig, Page], rig: Rig) -> None:
     """OT-90: cards and facts, cleaned, each confirmed by an ACK of its own kind."""
     chat = choose(shared, 0, has_cards=True)
-    wait_until(lambda: cards_of(rig, chat), 10, "a card", every=0.2)
-    wait_until(lambda: is_told(rig), 20, "cards and facts at Bright", every=0.3)
+    wait_until(lambda: cards_of(rig, chat), 40, "a card", every=0.2)
+    wait_until(lambda: chat in rig.page.ledger.facts(), 40, "its facts", every=0.2)
+    wait_until(lambda: is_told(rig), 40, "cards and facts at Bright", every=0.3)
     assert "[redacted]" in str(cards_at_bright(rig))
     assert set(facts_at_bright(rig)) == {chat}
 
@@ -129,12 +133,12 @@ def test_killed_between_a_cards_write_and_its_send(
     """OT-90, OT-91: durable first; another worker finds by the index what waits."""
     with rig.worker.trap(Trap.before_send(CARDS_SENT), "hold") as armed:
         chat = choose(shared, 1, has_cards=True)
-        armed.wait(20)
+        armed.wait(60)
         assert not any(key[0] == chat for key in cards_at_bright(rig))
         armed.kill()
     wait_until(
         lambda: any(key[0] == chat for key in cards_at_bright(rig)),
-        30,
+        60,
         "the cards",
         every=0.3,
     )
@@ -146,10 +150,10 @@ def test_killed_between_the_send_of_facts_and_their_ack(
     """OT-70: facts have no index; what is pending is found by the checkpoints' keys."""
     with rig.worker.trap(Trap.after_send(FACTS_SENT), "hold") as armed:
         chat = choose(shared, 0, has_cards=False)
-        armed.wait(20)
-        wait_until(lambda: chat in facts_at_bright(rig), 10, "the facts", every=0.2)
+        armed.wait(60)
+        wait_until(lambda: chat in facts_at_bright(rig), 40, "the facts", every=0.2)
         armed.kill()
-    wait_until(lambda: told(rig, chat) > 1, 30, "the facts again", every=0.3)
+    wait_until(lambda: told(rig, chat) > 1, 60, "the facts again", every=0.3)
 
 
 def test_killed_before_the_durable_write_of_either(
@@ -158,9 +162,9 @@ def test_killed_before_the_durable_write_of_either(
     """OT-90: what is not on disk is not sent; the page tells it again."""
     with rig.worker.trap(Trap.written(BUYER_FACTS)) as armed:
         chat = choose(shared, 1, has_cards=False)
-        armed.wait(20)
+        armed.wait(60)
         assert told(rig, chat) == 0
-    wait_until(lambda: chat in facts_at_bright(rig), 30, "the facts", every=0.3)
+    wait_until(lambda: chat in facts_at_bright(rig), 60, "the facts", every=0.3)
 
 
 def told(rig: Rig, chat: str) -> int:

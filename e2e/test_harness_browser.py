@@ -22,6 +22,7 @@ from extension_harness.errors import (
 from extension_harness.launch.chromium import Chromium
 from extension_harness.storage import ExtensionStorage
 from extension_harness.timeline import Timeline
+from extension_harness.waiting import wait_until
 
 RECORDER = FIXTURES / "recorder"
 PINNED_ID = "knodljakdhdobogleippahmnmegodcdi"
@@ -56,7 +57,7 @@ def test_nothing_is_left_of_a_closed_browser(chromium: Chromium) -> None:
     with Browser.launch(RECORDER, chromium=chromium) as browser:
         profile = browser.profile
         assert processes_on(profile)
-    assert processes_on(profile) == []
+    wait_until(lambda: processes_on(profile) == [], 20, "every process to be gone")
     assert not profile.parent.exists()
 
 
@@ -156,18 +157,18 @@ def test_the_same_pinned_extension_has_one_id_from_two_folders(
 def test_a_manifest_that_chromium_refuses_is_told_with_chromiums_reason(
     chromium: Chromium, tmp_path: Path, change: dict[str, object], reason: str
 ) -> None:
-    """Known bug 56: the reason within ten seconds, never a time-out."""
+    """Known bug 56: the reason long before the time is over, never a time-out."""
     folder = tmp_path / "broken"
     shutil.copytree(RECORDER, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({**manifest, **change}))
     began = time.monotonic()
     with pytest.raises(ExtensionNotLoadedError) as refusal:
-        Browser.launch(folder, chromium=chromium)
-    assert time.monotonic() - began < 10
+        Browser.launch(folder, chromium=chromium, timeout=150)
+    assert time.monotonic() - began < 75
     assert reason in str(refusal.value).lower()
     assert "targets seen" in str(refusal.value)
-    assert processes_on(folder) == []
+    wait_until(lambda: processes_on(folder) == [], 20, "every process to be gone")
 
 
 def test_a_worker_whose_script_does_not_start_is_told_as_such(
@@ -194,12 +195,12 @@ def test_a_worker_that_is_not_activated_is_told_after_another_start(
     )
     script.write_text(forever + script.read_text())
     with pytest.raises(ExtensionNotActivatedError, match="installing running"):
-        Browser.launch(folder, chromium=chromium, timeline=timeline, timeout=8)
+        Browser.launch(folder, chromium=chromium, timeline=timeline, timeout=16)
     (again,) = timeline.events("browser.again")
     assert "installing running" in str(again.facts["reason"])
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_every_launch_finds_the_worker_while_the_processors_are_busy(
     chromium: Chromium,
 ) -> None:

@@ -82,6 +82,6 @@ def test_closing_twice_is_no_error(browser: Browser, page: Page) -> None:
             page.target_id
             not in [target["targetId"] for target in browser.devtools.targets()]
         ),
-        5,
+        40,
         "the tab to be gone",
     )

@@ -76,6 +76,16 @@ WRITE_MEGABYTE = """(id) => new Promise((resolve) => {
 })"""
 
 
+def wait_until_made(browser: Browser, storage: ExtensionStorage) -> None:
+    """Wait until the worker has made its database: whoever opens first makes it."""
+    browser.worker.wake()
+    wait_until(
+        lambda: storage.dump("recorder", records=False).stores,
+        40,
+        "the first opening",
+    )
+
+
 def test_an_absent_database_is_told_absent_and_is_not_made(
     storage: ExtensionStorage,
 ) -> None:
@@ -123,7 +133,7 @@ def test_a_dump_tells_the_shape_and_every_record(
 def test_a_large_store_is_read_whole_and_in_key_order(
     browser: Browser, storage: ExtensionStorage
 ) -> None:
-    browser.worker.wake()
+    wait_until_made(browser, storage)
     count = 2 * CHUNK + 1
     with browser.extension_page() as page:
         page.evaluate(FILL, count)
@@ -244,7 +254,7 @@ def test_chrome_storage_is_read_and_written(
 def test_over_the_quota_a_transaction_aborts_and_afterwards_it_does_not(
     browser: Browser, storage: ExtensionStorage
 ) -> None:
-    browser.worker.wake()
+    wait_until_made(browser, storage)
     with browser.extension_page() as page:
         with storage.quota(50_000):
             refused = page.evaluate(WRITE_MEGABYTE, "over", timeout=30)
@@ -255,8 +265,7 @@ def test_over_the_quota_a_transaction_aborts_and_afterwards_it_does_not(
 def test_clearing_the_origins_databases_leaves_none(
     browser: Browser, storage: ExtensionStorage
 ) -> None:
-    browser.worker.wake()
-    wait_until(lambda: "recorder" in storage.databases(), 10, "the first opening")
+    wait_until_made(browser, storage)
     storage.clear_databases()
     assert storage.databases() == {}
 

@@ -98,7 +98,7 @@ def test_an_update_in_which_a_trap_fires_says_so(
         done: Action = "kill" if action == "kill" else browser.kill
         with browser.worker.trap(Trap.schema("createIndex", "notes"), done) as armed:
             with pytest.raises(TrapFiredError, match="a trap fired while"):
-                browser.update(patient, timeout=8)
+                browser.update(patient, timeout=20)
             assert armed.wait().kind == "createIndex"
 
 

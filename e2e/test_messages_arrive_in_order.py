@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from e2e.proof import prove
+from e2e.proof import open_and_prove, prove
 from e2e.rigs import SHORT
 from extension_harness.page.records import LedgerMessage
 from extension_harness.rig import MESSAGES, Rig
@@ -24,8 +24,7 @@ def test_a_backlog_goes_before_what_is_said_while_it_drains(rig: Rig) -> None:
     the one known row costs none of the others of its page (known bug 34).
     """
     rig.configure(**SHORT, maxBatchMessages=3, maxInFlightBatches=1)
-    rig.open_page()
-    prove(rig)
+    open_and_prove(rig)
     rig.proxy.refuse()
     rig.proxy.cut()
     before = len(rig.proxy.seen("observation.batch"))
@@ -33,7 +32,7 @@ def test_a_backlog_goes_before_what_is_said_while_it_drains(rig: Rig) -> None:
     wait_until_stored(rig, posted)
     rig.proxy.slow(0.05)
     rig.proxy.accept()
-    rig.proxy.wait_for("observation.batch", before + 2, timeout=15)
+    rig.proxy.wait_for("observation.batch", before + 2, timeout=60)
     posted += say(rig, "while it drains", 20)
     prove(rig)
     for conversation, expected in by_conversation(posted).items():
@@ -70,7 +69,7 @@ def test_a_page_of_history_with_known_rows_is_taken_whole(rig: Rig) -> None:
     stored = len(rig.extension_store().records(MESSAGES))
     assert stored < len(rig.page.ledger.expected()), "no history left to read"
     rig.proxy.accept()
-    prove(rig, 75)  # the alarm, which nobody shortens here, may be what goes on
+    prove(rig, 120)  # the alarm, which nobody shortens here, may be what goes on
 
 
 def say(rig: Rig, text: str, count: int) -> list[LedgerMessage]:
@@ -88,7 +87,7 @@ def wait_until_stored(rig: Rig, posted: Iterable[LedgerMessage]) -> None:
         rows = rig.extension_store().records(MESSAGES)
         return wanted <= {row["messageId"] for row in rows}
 
-    wait_until(probe, 20, "the observations to be stored", every=0.2)
+    wait_until(probe, 40, "the observations to be stored", every=0.2)
 
 
 def by_conversation(posted: Iterable[LedgerMessage]) -> dict[str, list[str]]:

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from e2e.instrumented import instrumented
-from e2e.proof import prove
+from e2e.proof import open_and_prove, prove
 from e2e.rigs import SHORT, running_rig
 from e2e.test_upgrade_with_bright import HOLD, as_version
-from e2e.workers import worker_status
+from e2e.workers import put_to_rest
 from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
 from extension_harness.page.messy import DEFAULT_CODES
@@ -59,8 +59,9 @@ def short_of_room(chromium: Chromium, tmp_path: Path) -> Iterator[Rig]:
         text.replace("MAX_QUEUED = 2_000;", f"MAX_QUEUED = {ROOM};"), "utf-8"
     )
     with running_rig(chromium, tmp_path, CORPUS, extension=copy, **SETTINGS) as made:
-        with made.open_page():
-            prove(made)
+        with open_and_prove(made):
+            pass
+        made.page.wait_for_no_page()
         yield made
 
 
@@ -74,10 +75,7 @@ def test_what_did_not_fit_is_found_although_newer_ones_came_first(
     """
     rig = short_of_room
     store = rig.extension_store()
-    worker_status(rig.browser)
-    with rig.browser.extension_page() as page:
-        page.evaluate("chrome.alarms.clearAll()")
-    rig.worker.stop()
+    put_to_rest(rig.browser)
     rig.storage.build_database(as_version(store, 9))
     holder = rig.browser.extension_page()
     holder.evaluate(HOLD)
@@ -97,8 +95,9 @@ def test_what_came_while_no_page_was_open_is_found_although_the_talk_goes_on(
     """OT-43, OT-46: live messages come, and are proven, before the list is read."""
     slow = instrumented(tmp_path, SLOW_LIST)
     with running_rig(chromium, tmp_path, CORPUS, extension=slow, **SETTINGS) as rig:
-        with rig.open_page():
-            prove(rig)
+        with open_and_prove(rig):
+            pass
+        rig.page.wait_for_no_page()
         for n in range(TOO_MANY):
             rig.page.post_live(text=f"while no page was open: {n}")
         with rig.open_page():

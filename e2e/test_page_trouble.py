@@ -45,14 +45,20 @@ class Scene:
     tab: Page
     popup: Page
 
-    def reload(self) -> None:
+    def reload(self, *, whole: bool = True) -> None:
+        """Reload the page, and wait for the other document; the whole of it or not.
+
+        Whoever looks sooner may find the document before, and that all is well with it.
+        """
+        self.tab.evaluate("void (window.beforeTheReload = true)")
         self.tab.call("Page.reload")
+        self.tab.wait_for(f"!window.beforeTheReload && ({READY if whole else 'true'})")
 
     def reopen(self) -> None:
         self.tab.close()
         self.tab = self.rig.browser.open(self.rig.page.url)
 
-    def named(self, *troubles: str, seconds: float = 20) -> str:
+    def named(self, *troubles: str, seconds: float = 60) -> str:
         return wait_for_troubles(self.rig, self.popup, *troubles, seconds=seconds)
 
     def read_again(self) -> None:
@@ -147,7 +153,7 @@ def test_p3_a_dead_page_is_named_and_a_new_tab_finds_what_it_missed(
     scene.rig.page.post_live(text="told to the dead")
     scene.tab.close()
     scene.popup.wait_for("document.getElementById('pages-none').checkVisibility()")
-    wait_until(lambda: operator_troubles(scene.rig) == [], 20, "no page", every=0.3)
+    wait_until(lambda: operator_troubles(scene.rig) == [], 40, "no page", every=0.3)
     scene.rig.page.switches.set(zombie=False)
     scene.tab = scene.rig.browser.open(scene.rig.page.url)
     scene.all_is_well()
@@ -155,7 +161,7 @@ def test_p3_a_dead_page_is_named_and_a_new_tab_finds_what_it_missed(
 
 def test_p3_a_page_that_does_not_answer_is_named_until_it_does(scene: Scene) -> None:
     """P3: a frozen renderer says nothing by itself; being asked in vain tells it."""
-    scene.tab.evaluate(FREEZE, 9)
+    scene.tab.evaluate(FREEZE, 25)
     assert "does not answer" in scene.named("page_silent")
     scene.named()
 
@@ -165,7 +171,7 @@ def test_p4_a_page_that_loads_for_ever_is_named_and_a_reload_ends_it(
 ) -> None:
     """P4: it does not even say whose it is, so it is shown without an account."""
     scene.rig.page.switches.set(loading=True)
-    scene.reload()
+    scene.reload(whole=False)
     assert "finish loading" in scene.named(
         "still_loading", "account_unknown", "sdk_missing"
     )
@@ -199,7 +205,10 @@ def test_p5_p10_p11_what_the_page_only_shows_changes_nothing(scene: Scene) -> No
         scene.rig.page.post_live(text=f"behind the overlay {n}")
     scene.read_again()
     prove(scene.rig)
-    assert operator_troubles(scene.rig) == [set()]
+    # On a busy machine the page may have been late for a moment.
+    wait_until(
+        lambda: operator_troubles(scene.rig) == [set()], 40, "no trouble", every=0.3
+    )
     scene.reload()
     scene.named()
 
@@ -231,7 +240,7 @@ def test_p7_without_its_sdk_a_page_is_named_and_read_another_way(
 ) -> None:
     """P7: absent, then late: what came meanwhile is there, and the rest follows."""
     scene.rig.page.switches.set(sdk=False, emitter=False)
-    scene.reload()
+    scene.reload(whole=False)
     assert "messaging SDK" in scene.named("sdk_missing")
     scene.rig.page.post_live(text="without an SDK")
     scene.read_again()
@@ -261,10 +270,11 @@ def test_p8_an_account_switch_in_one_tab_crosses_nothing(scene: Scene) -> None:
         shown = wait_for_account(scene.popup, other)
         assert shown["mood"] == "bad"
         assert "does not hold this account" in shown["words"]
-        said = scene.popup.wait_for(
-            "document.getElementById('last-error-text').textContent"
+        scene.popup.wait_for(
+            "part => document.getElementById('last-error-text')"
+            ".textContent.includes(part)",
+            other,
         )
-        assert other in said
         scene.rig.page.switches.set(account="")
         scene.all_is_well()
 
@@ -284,7 +294,7 @@ def test_a_page_that_comes_back_from_the_cache_is_taken_up_again(scene: Scene) -
     The browser need not keep one (a message may just have been under way): then it is
     one that was opened anew, and it is tried again.
     """
-    wait_until(lambda: _comes_back_as_it_was(scene), 60, "a page out of the cache")
+    wait_until(lambda: _comes_back_as_it_was(scene), 120, "a page out of the cache")
     scene.all_is_well()
 
 
@@ -311,7 +321,7 @@ def test_p7_a_tab_under_an_updated_extension_is_named_until_it_is_reloaded(
     scene.rig.browser.reload_extension()
     with scene.rig.browser.extension_page(POPUP) as popup:
         scene.popup = popup
-        assert "updated under this tab" in scene.named("needs_reload", seconds=40)
+        assert "updated under this tab" in scene.named("needs_reload", seconds=90)
         scene.rig.page.post_live(text="to an orphan")
         scene.reload()
         scene.all_is_well()

@@ -51,7 +51,7 @@ def expected(rig: Rig) -> dict[str, Profile]:
 def wait_for_profiles(rig: Rig) -> None:
     """Wait until the store has each contact as the page's ledger has it now."""
     try:
-        wait_until(lambda: known(rig) == expected(rig), 20, "the profiles", every=0.3)
+        wait_until(lambda: known(rig) == expected(rig), 40, "the profiles", every=0.3)
     except WaitTimeoutError:
         assert known(rig) == expected(rig)
         raise
@@ -81,7 +81,7 @@ def test_every_contact_is_known_as_the_page_says_and_again_after_a_restart(
     # A second look, by another worker: the same records, only observed later.
     rig.worker.stop()
     worker_status(rig.browser)
-    wait_until(lambda: is_later(first, stored(rig)), 20, "a second look", every=0.3)
+    wait_until(lambda: is_later(first, stored(rig)), 40, "a second look", every=0.3)
     assert timeless(stored(rig)) == timeless(first)
 
     # People change their names; the newest is what waits for Bright.
@@ -159,10 +159,16 @@ def test_profiles_that_cannot_be_kept_hold_up_no_message(rig: Rig) -> None:
     assert stored(rig) == {}
     assert not rig.proxy.seen(OBSERVED), "told and not stored"
     assert len(rig.extension_store().records(MESSAGES)) >= 40
-    fault = worker_status(rig.browser)["lastFault"]
-    assert fault["code"] == "profiles_not_recorded"
+    # A sync may rest before the page's whole list, which names the contacts, was read.
+    wait_until(lambda: fault_code(rig) == "profiles_not_recorded", 40, "the diagnostic")
+    assert stored(rig) == {}
     with rig.browser.extension_page("pages/popup.html") as popup:
         popup.wait_for(
             "document.querySelector('#last-error-text').textContent"
             ".includes('Messages are not affected')"
         )
+
+
+def fault_code(rig: Rig) -> str | None:
+    fault = worker_status(rig.browser)["lastFault"]
+    return None if fault is None else str(fault["code"])

@@ -49,7 +49,8 @@ def shared(
     corpus = Corpus.generate(seed=24, conversations=6, messages=60)
     folder: Path = tmp_path_factory.mktemp("rig")
     extension = instrumented(folder, INSTRUMENT)
-    settings = {**SHORT, "listRefreshMs": 300}
+    # Not given up, nor sent again, because the machine is slow.
+    settings = {**SHORT, "listRefreshMs": 300, "ackTimeoutMs": 10_000}
     with running_rig(chromium, folder, corpus, extension=extension, **settings) as made:
         shorten_alarm(made, 1)
         made.open_page()
@@ -98,7 +99,7 @@ def wait_until_told(rig: Rig) -> None:
         )
 
     try:
-        wait_until(probe, 20, "the profiles at Bright", every=0.3)
+        wait_until(probe, 60, "the profiles at Bright", every=0.3)
     except WaitTimeoutError:
         assert at_bright(rig) == said(rig)
         assert {
@@ -146,47 +147,47 @@ def test_every_contact_is_at_bright_and_the_newest_name_wins(rig: Rig) -> None:
             row["uploadedObservedAtMs"] > marks[chat]
             for chat, row in in_store(rig).items()
         ),
-        20,
+        40,
         "another look at the list",
         every=0.3,
     )
     assert len(rig.proxy.seen(OBSERVED)) == before, "told again, and it was the same"
     chat, name = rename(rig)
-    wait_until(lambda: name_at_bright(rig, chat) == name, 20, "the name", every=0.3)
+    wait_until(lambda: name_at_bright(rig, chat) == name, 40, "the name", every=0.3)
 
 
 def test_killed_between_the_write_and_the_send(rig: Rig) -> None:
     """OT-82: what is pending is told from the store alone, by another worker."""
     with rig.worker.trap(Trap.before_send(OBSERVED), "hold") as armed:
         chat, name = rename(rig, 1)
-        armed.wait(20)
+        armed.wait(60)
         assert name_at_bright(rig, chat) != name
         armed.kill()
-    wait_until(lambda: name_at_bright(rig, chat) == name, 30, "the name", every=0.3)
+    wait_until(lambda: name_at_bright(rig, chat) == name, 60, "the name", every=0.3)
 
 
 def test_killed_between_the_send_and_the_ack(rig: Rig) -> None:
     """OT-82, OT-83: Bright has it and nobody knows; it goes again, and is one."""
     with rig.worker.trap(Trap.after_send(OBSERVED), "hold") as armed:
         chat, name = rename(rig, 2)
-        armed.wait(20)
-        wait_until(lambda: name_at_bright(rig, chat) == name, 20, "it", every=0.2)
+        armed.wait(60)
+        wait_until(lambda: name_at_bright(rig, chat) == name, 40, "it", every=0.2)
         assert names_told(rig, chat).count(name) == 1
         armed.kill()
-    wait_until(lambda: names_told(rig, chat).count(name) > 1, 30, "it again", every=0.3)
+    wait_until(lambda: names_told(rig, chat).count(name) > 1, 60, "it again", every=0.3)
 
 
 def test_a_late_ack_leaves_the_newer_pending(rig: Rig) -> None:
     """OT-83: an ACK of an older observation confirms nothing of a newer one."""
     held = rig.proxy.hold(ACK)
     chat, first = rename(rig, 3)
-    held.wait(20)
+    held.wait(60)
     assert name_at_bright(rig, chat) == first
     unheard = rig.proxy.swallow(OBSERVED, direction="to_server")
     _, newest = rename(rig, 3)
-    wait_until(lambda: waiting_name(rig, chat) == newest, 20, "the newer", every=0.2)
+    wait_until(lambda: waiting_name(rig, chat) == newest, 40, "the newer", every=0.2)
     held.release()
-    unheard.wait(20)  # it goes again, because the old ACK settled nothing of it
+    unheard.wait(60)  # it goes again, because the old ACK settled nothing of it
     assert waiting_name(rig, chat) == newest
     assert in_store(rig)[chat]["profile"]["name"] != newest
 
@@ -209,7 +210,7 @@ def test_a_commit_that_fails_tells_nothing(rig: Rig) -> None:
     sent = len(rig.proxy.seen(OBSERVED))
     chat, name = rename(rig, 0)
     wait_until(
-        lambda: fault_code(rig) == "profiles_not_recorded", 20, "it is said", every=0.2
+        lambda: fault_code(rig) == "profiles_not_recorded", 40, "it is said", every=0.2
     )
     wait_for_message(rig, "stored all the same")
     assert len(rig.proxy.seen(OBSERVED)) == sent
@@ -224,16 +225,16 @@ def test_an_observation_of_the_future_is_dropped_and_said(rig: Rig) -> None:
     chat, name = rename(rig, 5)
     [refusal, *_] = rig.proxy.wait_for(
         "ws.error",
-        timeout=20,
+        timeout=60,
         where=lambda seen: (seen.body or {})["code"] == "profile_observed_at_future",
     )
-    wait_until(lambda: waiting_name(rig, chat) is None, 20, "its drop", every=0.2)
+    wait_until(lambda: waiting_name(rig, chat) is None, 40, "its drop", every=0.2)
     assert refusal.body is not None
     acked = [(frame.body or {})["requestId"] for frame in rig.proxy.seen(ACK)]
     assert refusal.body["requestId"] not in acked
     assert name_at_bright(rig, chat) != name
     assert in_store(rig)[chat]["rejectedObservedAtMs"] > 0
-    assert fault_code(rig) == "profile_observed_at_future"
+    wait_until(lambda: fault_code(rig) == "profile_observed_at_future", 40, "its word")
     with rig.browser.extension_page("pages/popup.html") as popup:
         popup.wait_for(
             "document.querySelector('#last-error-text').textContent.includes('clock')"
@@ -247,7 +248,7 @@ def wait_for_message(rig: Rig, text: str) -> None:
     posted = rig.page.post_live(text=text).message_id
     rig.proxy.wait_for(
         "observation.ack",
-        timeout=20,
+        timeout=60,
         where=lambda seen: any(
             (each["messageId"], each["status"]) == (posted, "confirmed")
             for each in (seen.body or {})["results"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.proof import prove
+from e2e.proof import prove, prove_listed
 from e2e.rigs import SHORT, shorten_alarm
 from extension_harness.rig import Rig
 from extension_harness.tab import Page
@@ -57,11 +57,11 @@ def test_popup_and_options_in_light_and_dark(rig: Rig, pictures: Path) -> None:
         held = rig.proxy.hold("observation.ack", nth=5, count=100_000)
         rig.browser.open(rig.page.url)
         held_one = "Array.from(document.querySelectorAll('#conversations li')).some("
-        popup.wait_for(f"{held_one}(row) => row.dataset.mood === 'good')", timeout=30)
+        popup.wait_for(f"{held_one}(row) => row.dataset.mood === 'good')", timeout=60)
         fit_popup(popup)
         shoot(popup, pictures, "popup-syncing")
         held.release()
-        prove(rig)
+        prove_listed(rig)
         popup.wait_for("document.getElementById('pending').textContent === '0'")
         fit_popup(popup)
         shoot(popup, pictures, "popup-complete")

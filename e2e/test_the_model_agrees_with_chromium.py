@@ -35,7 +35,7 @@ def said(report: Report) -> str:
     return "\n".join([*map(str, report.findings), *kept])
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_2000_random_scripts_have_the_same_outcomes_and_records(
     side: BrowserSide,
 ) -> None:
@@ -48,7 +48,7 @@ def test_2000_random_scripts_have_the_same_outcomes_and_records(
     assert report.cases == SCRIPTS
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_500_random_histories_leave_the_same_store(side: BrowserSide) -> None:
     """OT-17 to OT-20, OT-80 to OT-84, OT-90 to OT-92, and OT-11 to OT-15 before them.
 

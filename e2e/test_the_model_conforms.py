@@ -38,7 +38,7 @@ from storage_schema.onetalk import ALL_STORES
 FIRST = int(os.environ.get("BRIGHT_TRACE_SEED", "0"))
 TRACES = int(os.environ.get("BRIGHT_TRACES", "2"))
 LONGEST_LIFE_SECONDS = 1.0
-DONE_SECONDS = 60.0
+DONE_SECONDS = 120.0
 Recorded = tuple[list[str], dict[str, list[Json]]]
 
 
@@ -95,7 +95,7 @@ def recorded(rig: Rig, rng: random.Random, plan: Sequence[Happening]) -> Recorde
     rig.page.post_live(chat.conversation_id, "said at the end")
     rig.wait_until_complete(DONE_SECONDS)
     page.close()
-    return wait_until(lambda: at_rest(rig, recording), 30, "a quiet moment")
+    return wait_until(lambda: at_rest(rig, recording), 60, "a quiet moment")
 
 
 def killed(rig: Rig, page: Page, chat: Conversation) -> None:

@@ -48,7 +48,7 @@ def test_what_cannot_work_is_said_and_not_saved(
     options: Page, browser: Browser, address: str, token: str, words: str
 ) -> None:
     save(options, address, token)
-    options.wait_for(OUTCOME, "bad", words, timeout=15)
+    options.wait_for(OUTCOME, "bad", words, timeout=60)
     stored = ExtensionStorage(browser).get()
     assert "serverUrl" not in stored
     assert "bindingToken" not in stored
@@ -61,23 +61,27 @@ def test_a_wrong_token_is_refused_and_a_right_one_saved(
     storage = ExtensionStorage(browser)
     address = f"{bright_server.host}:{bright_server.port}"
     save(options, address, "a-token-that-nobody-made")
-    options.wait_for(OUTCOME, "bad", "token", timeout=15)
+    options.wait_for(OUTCOME, "bad", "token", timeout=60)
     assert "bindingToken" not in storage.get()
     binding = bright_server.create_binding([ACCOUNT])
     save(options, address, binding.token)
-    options.wait_for(OUTCOME, "good", ACCOUNT, timeout=15)
+    options.wait_for(OUTCOME, "good", ACCOUNT, timeout=60)
     stored = storage.get()
     assert stored["serverUrl"] == address
     assert stored["bindingToken"] == binding.token
     shown = options.evaluate("document.documentElement.outerHTML")
     assert binding.token not in shown
     assert options.evaluate("document.getElementById('binding-token').value") == ""
-    assert worker_status(browser)["connection"]["state"] != "unconfigured"
+    wait_until(
+        lambda: worker_status(browser)["connection"]["state"] != "unconfigured",
+        40,
+        "the worker to hear of it",
+    )
     # The saved token is kept where only the address is changed.
     save(options, f"ws://{address}/", "")
-    options.wait_for(OUTCOME, "good", ACCOUNT, timeout=15)
+    options.wait_for(OUTCOME, "good", ACCOUNT, timeout=60)
     wait_until(
-        lambda: storage.get()["serverUrl"] == f"ws://{address}/", 5, "the address"
+        lambda: storage.get()["serverUrl"] == f"ws://{address}/", 40, "the address"
     )
     assert storage.get()["bindingToken"] == binding.token
 
@@ -86,7 +90,7 @@ def test_a_server_that_is_away_can_be_saved_all_the_same(
     options: Page, browser: Browser
 ) -> None:
     save(options, "127.0.0.1:9", "token")
-    options.wait_for(OUTCOME, "bad", "no Bright server", timeout=15)
+    options.wait_for(OUTCOME, "bad", "no Bright server", timeout=60)
     options.click("#save-anyway")
     options.wait_for("document.getElementById('outcome').dataset.mood === 'quiet'")
     stored = ExtensionStorage(browser).get()

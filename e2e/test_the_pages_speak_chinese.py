@@ -36,7 +36,7 @@ def test_both_pages_are_in_the_browsers_language(browser: Browser) -> None:
         check_chinese(options.evaluate(VISIBLE))
         options.click("#save")
         options.wait_for(
-            "document.getElementById('outcome').dataset.mood === 'bad'", timeout=15
+            "document.getElementById('outcome').dataset.mood === 'bad'", timeout=60
         )
         check_chinese(options.evaluate(VISIBLE))
 

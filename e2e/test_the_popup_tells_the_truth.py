@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.proof import prove
+from e2e.proof import open_and_prove, prove
 from e2e.rigs import SHORT, running_rig
 from extension_harness.launch.chromium import Chromium
 from extension_harness.page.corpus import Corpus
@@ -33,8 +33,7 @@ def synced(
     corpus = Corpus.generate(seed=71, conversations=6, messages=120)
     folder: Path = tmp_path_factory.mktemp("rig")
     with running_rig(chromium, folder, corpus, **SHORT) as made:
-        made.open_page()
-        prove(made)
+        open_and_prove(made)
         yield made
 
 
@@ -49,7 +48,7 @@ def text(popup: Page, identifier: str) -> str:
     return str(popup.evaluate(TEXT, identifier))
 
 
-def wait_for_text(popup: Page, identifier: str, part: str, timeout: float = 15) -> str:
+def wait_for_text(popup: Page, identifier: str, part: str, timeout: float = 60) -> str:
     """Wait until the element's text has this part; gives the whole text."""
     expression = (
         f"(id, part) => {{ const t = ({TEXT})(id); return t.includes(part) && t }}"
@@ -130,7 +129,7 @@ def test_a_revoked_binding_is_said_in_words(rig: Rig) -> None:
     with rig.browser.extension_page(POPUP) as popup:
         wait_for_text(popup, "state-name", "Connected")
         rig.server.revoke(rig.binding)
-        wait_for_text(popup, "state-name", "Refused by Bright", timeout=30)
+        wait_for_text(popup, "state-name", "Refused by Bright")
         said = text(popup, "state-detail")
         assert said.startswith("This binding was revoked.")
         assert rig.binding.token not in popup.evaluate("document.body.innerHTML")

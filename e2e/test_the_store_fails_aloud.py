@@ -85,6 +85,7 @@ def test_nothing_is_saved_over_the_quota_and_that_is_said(
     corpus = Corpus.generate(seed=42, conversations=2, messages=20)
     extension = instrumented(tmp_path, "", without=["unlimitedStorage"])
     with running_rig(chromium, tmp_path, corpus, extension=extension, **SHORT) as rig:
+        rig.worker.wake()
         boot = rig.worker.boot_id()
         with rig.storage.quota(QUOTA_BYTES):
             rig.open_page()
@@ -94,7 +95,7 @@ def test_nothing_is_saved_over_the_quota_and_that_is_said(
                 popup.wait_for(
                     "document.querySelector('#last-error-text').textContent"
                     ".includes('disk quota')",
-                    timeout=20,
+                    timeout=60,
                 )
             assert stored_ids(rig) == set(), "written over the quota"
             assert not rig.proxy.seen("observation.batch"), "sent and not stored"
@@ -114,7 +115,7 @@ def test_a_store_that_the_browser_cleared_is_made_again_and_filled(rig: Rig) -> 
     rig.proxy.refuse()
     rig.proxy.cut()
     unsent = rig.page.post_live(text="stored and not sent")
-    wait_until(lambda: unsent.message_id in stored_ids(rig), 15, "it", every=0.2)
+    wait_until(lambda: unsent.message_id in stored_ids(rig), 40, "it", every=0.2)
     sequences = {
         row["messageId"]: row["sequence"] for row in rig.server.dump().messages
     }
@@ -122,7 +123,7 @@ def test_a_store_that_the_browser_cleared_is_made_again_and_filled(rig: Rig) -> 
     rig.storage.clear_databases()
     rig.proxy.accept()
     posted = rig.page.post_live(text="after the clearing")
-    wait_until(lambda: posted.message_id in stored_ids(rig), 15, "it", every=0.2)
+    wait_until(lambda: posted.message_id in stored_ids(rig), 40, "it", every=0.2)
     assert ExtensionStorage(rig.browser).databases() == {DATABASE: 10}
     assert last_fault(rig) in {None, "store_terminated"}
     prove(rig)

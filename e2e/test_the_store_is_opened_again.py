@@ -260,7 +260,7 @@ def test_what_is_there_under_a_name_and_is_another_stops_the_upgrade(
     wait_until(
         # What another test cleared under the worker is told as a fault of the past.
         lambda: (worker_status(browser)["lastFault"] or {}).get("code") != UNDONE,
-        30,
+        60,
         "that it is over",
         every=0.1,
     )

@@ -15,6 +15,7 @@ from e2e.workers import worker_status
 from extension_harness.browser import Browser
 from extension_harness.plugin import OWN_EXTENSION
 from extension_harness.rig import DATABASE
+from extension_harness.waiting import wait_until
 
 __all__ = ["wired"]
 
@@ -108,6 +109,8 @@ def test_reads_without_a_bound_throw_and_are_noted(browser: Browser) -> None:
     before = len(trips(browser))
     for read in BAD:
         assert attempted(browser, read).startswith("tripwire: "), read
+    # Each is noted without anybody waiting for it.
+    wait_until(lambda: len(trips(browser)) >= before + len(BAD), 20, "every note")
     assert len(trips(browser)) == before + len(BAD)
 
 
@@ -122,18 +125,24 @@ def test_reads_within_a_scope_pass(browser: Browser) -> None:
 def test_a_long_walk_in_one_transaction_trips(browser: Browser) -> None:
     """OT-17: no cursor holds a transaction open over thousands of records."""
     assert "more than 2000 steps" in attempted(browser, WALK, rows=2_100)
-    assert any("2000 steps" in each for each in trips(browser))
+    wait_until(lambda: is_noted(browser, "2000 steps"), 20, "the note")
 
 
 def test_the_worker_itself_is_under_the_wire(browser: Browser) -> None:
     """The wire is laid before the worker's own code runs, and outlives the worker."""
+    browser.worker.wake()
     read = "IDBObjectStore.prototype.getAll.call(null)"
     told = browser.worker.evaluate(
         f"(() => {{ try {{ {read} }} catch (error) {{ return error.message; }} }})()"
     )
     assert str(told).startswith("tripwire: ")
+    wait_until(lambda: is_noted(browser, "getAll of undefined"), 20, "the note")
     browser.worker.stop()
-    assert any("getAll" in each for each in trips(browser))
+    assert is_noted(browser, "getAll of undefined")
+
+
+def is_noted(browser: Browser, part: str) -> bool:
+    return any(part in each for each in trips(browser))
 
 
 def test_the_shipped_extension_has_no_wire() -> None:

@@ -98,7 +98,7 @@ def test_each_observation_that_wakes_the_worker_is_taken_at_the_first_try(
         synced.worker.stop(STOP_METHODS[turn % 2])
         before = len(attempts())
         synced.page.post_live(text=f"wakes it {turn}")
-        wait_until(partial(answered, before), 20, "the observation to be answered")
+        wait_until(partial(answered, before), 40, "the observation to be answered")
     outcomes = [each["outcome"] for each in attempts()]
     assert set(outcomes) == {"stored"}, outcomes
     bodies = [each["body"] for each in attempts()]
@@ -119,9 +119,9 @@ def test_an_observation_that_got_no_answer_is_made_again(
     """OT-30, known bug 33: the observer retries, and the row is there exactly once."""
     with synced.worker.trap(trap) as armed:
         posted = synced.page.post_live(text="nobody answers")
-        armed.wait(20)
+        armed.wait(60)
     wait_until(
-        lambda: posted.message_id in stored_ids(synced), 20, "the row", every=0.3
+        lambda: posted.message_id in stored_ids(synced), 40, "the row", every=0.3
     )
     prove(synced)
 
@@ -132,7 +132,7 @@ def test_what_was_confirmed_to_the_page_is_on_disk(
     """OT-30, known bug 60: observed and killed in one moment, fifteen times over."""
     choose = random.Random(60)  # noqa: S311 - no secret
     for turn in range(15):
-        synced.worker.wait_running(20)
+        synced.worker.wait_running(60)
         synced.page.post_live(text=f"observed and killed {turn}")
         time.sleep(choose.uniform(0, 0.05))  # the instant is what is tried here
         synced.worker.stop(STOP_METHODS[turn % 2])
@@ -164,7 +164,7 @@ def test_a_retry_carries_the_first_key(synced: Rig) -> None:
         return len(mine()) >= times
 
     for turn in range(1, 9):
-        wait_until(partial(sent, turn), 20, f"send {turn}")
+        wait_until(partial(sent, turn), 40, f"send {turn}")
         synced.worker.stop()
         synced.worker.wake()
     lost.drop()
@@ -189,7 +189,7 @@ def test_at_no_instant_does_a_checkpoint_name_what_is_not_stored(rig: Rig) -> No
         trap = choose.choice(points)(choose.choice(stores)).times(choose.randint(1, 4))
         with rig.worker.trap(trap) as armed:
             rig.page.switches.set(delay_ms=0)
-            wait_until(partial(hit_or_complete, armed, rig), 30, f"{trap}", every=0.1)
+            wait_until(partial(hit_or_complete, armed, rig), 60, f"{trap}", every=0.1)
             # A life between two traps must not read on to the end.
             rig.page.switches.set(delay_ms=3_000)
             if armed.hit is not None:

@@ -193,7 +193,7 @@ def killed_at(old: Profile, trap: Trap, delay: float | None) -> None:
 
 
 def kill_late(old: Profile, armed: ArmedTrap, delay: float) -> None:
-    armed.wait(30)
+    armed.wait(60)
     armed.release()
     time.sleep(delay)  # the chosen instant itself
     old.browser.kill()

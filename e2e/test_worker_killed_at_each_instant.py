@@ -13,7 +13,7 @@ from e2e.rigs import SHORT, shorten_alarm
 from extension_harness.rig import CANDIDATES, CHECKPOINTS, MESSAGES, Rig
 from extension_harness.traps import Trap
 
-RECOVERY_SECONDS = 30.0
+RECOVERY_SECONDS = 90.0
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_killed_before_the_durable_write(rig: Rig, trap: Trap) -> None:
     """OT-30, OT-31: what was not on disk was not sent; the page is asked again."""
     with rig.worker.trap(trap) as armed:
         rig.open_page()
-        armed.wait(30)
+        armed.wait(60)
         assert not rig.proxy.seen("observation.batch")
     prove(rig, RECOVERY_SECONDS)
 
@@ -44,7 +44,7 @@ def test_killed_after_the_durable_write_and_before_the_send(rig: Rig) -> None:
     """OT-30, OT-70: what is on disk and was not sent goes up in another life."""
     with rig.worker.trap(Trap.before_send("observation.batch"), "hold") as armed:
         rig.open_page()
-        armed.wait(30)
+        armed.wait(60)
         store = rig.extension_store()
         assert {each["status"] for each in store.records(CANDIDATES)} == {"pending_ack"}
         assert not rig.proxy.seen("observation.batch")
@@ -56,7 +56,7 @@ def test_killed_after_the_send_and_before_the_ack(rig: Rig) -> None:
     """OT-42, OT-51: Bright has it and the client cannot know; it goes again."""
     with rig.worker.trap(Trap.after_send("observation.batch"), "hold") as armed:
         rig.open_page()
-        armed.wait(30)
+        armed.wait(60)
         [ack, *_] = rig.proxy.wait_for("observation.ack")
         assert rig.server.dump().messages
         store = rig.extension_store()
@@ -74,7 +74,7 @@ def test_killed_after_the_ack_and_before_its_own_confirmation(rig: Rig) -> None:
     )
     with rig.worker.trap(trap) as armed:
         rig.open_page()
-        armed.wait(30)
+        armed.wait(60)
         acks = rig.proxy.seen("observation.ack")
         assert acks
     prove(rig, RECOVERY_SECONDS)
@@ -96,7 +96,7 @@ def test_killed_between_the_claim_and_the_anchor(rig: Rig, trap: Trap) -> None:
     """OT-50, OT-51: only the anchor completes; a claim without one is made again."""
     with rig.worker.trap(trap) as armed:
         rig.open_page()
-        armed.wait(30)
+        armed.wait(60)
     claims = len(rig.proxy.seen("sync.complete"))
     prove(rig, RECOVERY_SECONDS)
     assert len(rig.proxy.seen("sync.complete")) > claims

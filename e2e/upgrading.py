@@ -102,7 +102,7 @@ class Profile:
         """The database once an older build, which lacks some indexes, has opened it."""
         wait_until(
             lambda: self.storage.databases().get(NAME) == version,
-            10,
+            40,
             f"version {version}",
         )
         return self.dump()

@@ -9,6 +9,7 @@ from extension_harness.browser import Browser
 from extension_harness.devtools.cdp import Subscription
 from extension_harness.errors import EvaluationError
 from extension_harness.tab import Page
+from extension_harness.waiting import wait_until
 
 # Notes each message of the observer to the worker, and what became of it.
 NOTE_ATTEMPTS = """
@@ -34,6 +35,21 @@ def worker_status(browser: Browser) -> dict[str, Any]:
     with browser.extension_page() as page:
         found: dict[str, Any] = page.evaluate(STATUS)
     return found
+
+
+def put_to_rest(browser: Browser) -> None:
+    """Stop the worker, with nothing left that wakes it. No page may be open."""
+    worker_status(browser)  # its beginning is over
+    with browser.extension_page() as page:
+
+        def is_at_rest() -> bool:
+            page.evaluate("chrome.alarms.clearAll()")
+            browser.worker.stop()
+            # One may have been set, or have rung, before the worker was stopped.
+            page.evaluate("chrome.alarms.clearAll()")
+            return not browser.worker.running()
+
+        wait_until(is_at_rest, 60, "the worker to rest")
 
 
 class ObserverWorld:
@@ -75,6 +91,6 @@ class ObserverWorld:
 
 def _of_extension(made: Subscription, origin: str) -> int:
     while True:
-        context = made.get(5).params["context"]
+        context = made.get(30).params["context"]
         if context["origin"] == origin:
             return int(context["id"])

@@ -34,10 +34,10 @@ EVENTS = frozenset(
     {"Target.attachedToTarget", "Debugger.paused", "Inspector.targetCrashed"}
 )
 EVENT_LIMIT = 10_000
-KILL_SECONDS = 10.0
-STARTED_SECONDS = 2.0
-ARM_SECONDS = 20.0
-ANSWER_SECONDS = 10.0
+KILL_SECONDS = 20.0
+STARTED_SECONDS = 10.0
+ARM_SECONDS = 40.0
+ANSWER_SECONDS = 20.0
 """What the worker may take to answer on a machine with more to do than processors."""
 
 
@@ -138,7 +138,7 @@ class ArmedTrap:
         """What it hit, None while it has not."""
         return self._hit
 
-    def wait(self, timeout: float = 15.0) -> Hit:
+    def wait(self, timeout: float = 45.0) -> Hit:
         """Wait until it was hit and its action is done.
 
         Raises TrapNotHitError, or what the action raised.

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 
 
 class Browser:

@@ -23,9 +23,9 @@ from typing import Any
 from extension_harness.errors import ServerError
 from extension_harness.timeline import Timeline
 
-START_SECONDS = 20.0
-STOP_SECONDS = 15.0
-COMMAND_SECONDS = 60.0
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+COMMAND_SECONDS = 120.0
 LOG_TAIL = 4_000
 """Characters of the server's log that an error quotes."""
 

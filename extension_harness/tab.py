@@ -45,7 +45,7 @@ class Page:
         return str(self.evaluate("location.href"))
 
     def evaluate(
-        self, expression: str, *arguments: object, timeout: float = 15.0
+        self, expression: str, *arguments: object, timeout: float = 30.0
     ) -> Any:  # noqa: ANN401 - as evaluation.evaluate
         """JavaScript in the page; see `evaluation.evaluate`."""
         return evaluate(
@@ -53,7 +53,7 @@ class Page:
         )
 
     def wait_for(
-        self, expression: str, *arguments: object, timeout: float = 10.0
+        self, expression: str, *arguments: object, timeout: float = 30.0
     ) -> Any:  # noqa: ANN401 - as evaluation.evaluate
         """Wait until the expression is truthy and return its value.
 
@@ -93,7 +93,7 @@ class Page:
             while loads.get(left()).session_id != self._session:
                 pass
 
-    def click(self, selector: str, timeout: float = 10.0) -> None:
+    def click(self, selector: str, timeout: float = 30.0) -> None:
         """Press and release the mouse on the middle of the element."""
         middle = self.wait_for(MIDDLE, selector, timeout=timeout)
         for kind in ("mousePressed", "mouseReleased"):
@@ -106,7 +106,7 @@ class Page:
                 clickCount=1,
             )
 
-    def fill(self, selector: str, text: str, timeout: float = 10.0) -> None:
+    def fill(self, selector: str, text: str, timeout: float = 30.0) -> None:
         """Replace an input's text as if it had been typed."""
         self.wait_for("s => !!document.querySelector(s)", selector, timeout=timeout)
         self.evaluate(

@@ -35,7 +35,7 @@ STOP_METHODS: tuple[StopMethod, ...] = ("close_target", "stop_worker")
 # The first answer in a life is kept for that life. `bright.bootId` is the convention
 # for an extension that tells its boot id; any other gets a nonce.
 BOOT_ID = "globalThis.__bootIdSeen ??= globalThis.bright?.bootId ?? crypto.randomUUID()"
-IDLE_SECONDS = 45.0
+IDLE_SECONDS = 90.0
 """Chromium ends an idle worker after 30 s; the rest is for a busy machine."""
 
 
@@ -84,7 +84,7 @@ class Worker:
         return target is not None and bool(target["attached"])
 
     def evaluate(
-        self, expression: str, *arguments: object, timeout: float = 5.0
+        self, expression: str, *arguments: object, timeout: float = 15.0
     ) -> Any:  # noqa: ANN401 - as evaluation.evaluate
         """JavaScript in the worker's global scope; see `evaluation.evaluate`.
 
@@ -94,11 +94,11 @@ class Worker:
         with devtools.attached(self.target_id()) as session:
             return evaluate(devtools, session, expression, arguments, timeout=timeout)
 
-    def boot_id(self, timeout: float = 5.0) -> str:
+    def boot_id(self, timeout: float = 15.0) -> str:
         """What names this life; it differs in each. Raises WorkerStoppedError."""
         return str(self.evaluate(BOOT_ID, timeout=timeout))
 
-    def stop(self, method: StopMethod = "close_target", timeout: float = 5.0) -> None:
+    def stop(self, method: StopMethod = "close_target", timeout: float = 20.0) -> None:
         """End this life at once and wait until it has ended; no error when stopped.
 
         ``close_target`` closes the worker's own target; ``stop_worker`` stops this
@@ -171,7 +171,7 @@ class Worker:
         )
         self._timeline.record("worker.idle_death")
 
-    def wait_running(self, timeout: float = 10.0) -> None:
+    def wait_running(self, timeout: float = 30.0) -> None:
         """Wait until it is running. Raises WorkerStateTimeoutError."""
         wait_until(
             self.running,
@@ -181,7 +181,7 @@ class Worker:
             every=0.005,
         )
 
-    def wake(self, method: WakeMethod = "start_worker", timeout: float = 10.0) -> None:
+    def wake(self, method: WakeMethod = "start_worker", timeout: float = 30.0) -> None:
         """Start it and wait until it runs; no error when it does already.
 
         ``start_worker`` starts it without an event; ``message`` sends it a runtime
@@ -201,7 +201,7 @@ class Worker:
                 raise WorkerStateTimeoutError(f"{self.script_url} to run", timeout)
         self._timeline.record("worker.wake", method=method)
 
-    def wakes_by_event(self, timeout: float = 10.0) -> bool:
+    def wakes_by_event(self, timeout: float = 20.0) -> bool:
         """Whether a runtime message starts it within so many seconds.
 
         False of an extension that listens to messages tells that the browser delivers

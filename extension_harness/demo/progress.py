@@ -33,7 +33,9 @@ async (name, account) => {
         each.phase === "completed" ||
         (each.historyComplete && each.result === "no_valid_messages"),
     ).length;
-    return { confirmed, pending, anomalies, completed, started: checkpoints.length };
+    const behind = checkpoints.filter((each) => each.isBehind === true).length;
+    const started = checkpoints.length;
+    return { confirmed, pending, anomalies, completed, behind, started };
   } finally {
     database.close();
   }
@@ -49,12 +51,15 @@ class Progress:
     pending: int = 0
     anomalies: int = 0
     completed: int = 0
+    behind: int = 0
+    """Conversations whose history is to be walked once more, completed or not."""
     started: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.confirmed} messages confirmed, {self.pending} waiting, "
-            f"{self.completed} of {self.started} conversations completed"
+            f"{self.completed} of {self.started} conversations completed, "
+            f"{self.behind} to be walked again"
         )
 
 

@@ -30,8 +30,9 @@ from extension_harness.errors import (
 Json = dict[str, Any]
 """A JSON object of the protocol; its fields are what the protocol's pages say."""
 
-CALL_TIMEOUT = 15.0
-"""Seconds that a call may take: twice what the slowest took under full load."""
+CALL_TIMEOUT = 30.0
+"""Seconds that a call may take: four times what the slowest took under full load."""
+CONNECT_TIMEOUT = 30.0
 
 QUEUE_LIMIT = 10_000
 """Events that a subscription keeps; more is an error at the next read, not growth."""
@@ -98,7 +99,12 @@ class DevTools:
         try:
             self._socket: ClientConnection = self._stack.enter_context(
                 connect(
-                    url, max_size=None, compression=None, close_timeout=1, proxy=None
+                    url,
+                    max_size=None,
+                    compression=None,
+                    open_timeout=CONNECT_TIMEOUT,
+                    close_timeout=1,
+                    proxy=None,
                 )
             )
         except (OSError, InvalidHandshake, TimeoutError) as cause:

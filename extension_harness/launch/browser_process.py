@@ -48,6 +48,8 @@ PORT_FILE = "DevToolsActivePort"
 LOG_NAME = "chromium.log"
 LOG_TAIL = 4_000
 """Characters of Chromium's log that an error quotes."""
+GONE_SECONDS = 20.0
+"""How long what was killed may take to be gone."""
 
 
 @dataclass(frozen=True)
@@ -171,14 +173,21 @@ class BrowserProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
-        left = countdown(5.0)
+        left = countdown(GONE_SECONDS)
         while any(map(_alive, members)) and left():
             time.sleep(0.005)
 
     def _members(self) -> list[psutil.Process]:
+        """All of its processes; of the group, too, when the browser's own is gone."""
+        found: dict[int, psutil.Process] = {}
         with contextlib.suppress(psutil.Error):
-            return psutil.Process(self.pid).children(recursive=True)
-        return []
+            children = psutil.Process(self.pid).children(recursive=True)
+            found = {each.pid: each for each in children}
+        for each in psutil.process_iter():
+            with contextlib.suppress(OSError):
+                if each.pid != self.pid and os.getpgid(each.pid) == self.pid:
+                    found.setdefault(each.pid, each)
+        return list(found.values())
 
 
 def _alive(process: psutil.Process) -> bool:

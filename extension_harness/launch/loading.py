@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 2.0
 """After this long without an answer the browser is asked why."""
-WORKER_SECONDS = 20.0
+WORKER_SECONDS = 30.0
 """How long a loaded extension's worker may take to be activated."""
 STATES = 8
 """How many of the states that a worker's versions were in an error names."""

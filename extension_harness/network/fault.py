@@ -51,8 +51,10 @@ class Fault:
         self._count = count
         self._passed = 0
         self._hits = 0
+        self._kept = 0
         self._condition = threading.Condition()
         self._released = False
+        self._dropped = False
         self.held: list[tuple[Link, WireMessage]] = []
 
     @property
@@ -66,15 +68,23 @@ class Fault:
         """Whether it has met all that it was aimed at."""
         return self.hits >= self._count
 
-    def wait(self, timeout: float = 10.0) -> None:
-        """Wait until it has met all its messages. Raises WaitTimeoutError."""
+    def wait(self, timeout: float = 30.0) -> None:
+        """Wait until it has met all its messages, and holds what it is to hold.
+
+        Raises WaitTimeoutError.
+        """
         with self._condition:
-            if not self._condition.wait_for(lambda: self._hits >= self._count, timeout):
+            if not self._condition.wait_for(self._has_met_all, timeout):
                 raise WaitTimeoutError(
                     f"{self.action} of {self._count} {self.kind} ({self.direction})",
                     timeout,
                     f"{self._hits} of them, {self._passed} messages of the kind passed",
                 )
+
+    def _has_met_all(self) -> bool:
+        # A message is counted first, and kept by the thread that brought it after that.
+        keeps = self.action in {"hold", "reorder"}
+        return min(self._hits, self._kept if keeps else self._hits) >= self._count
 
     def release(self) -> None:
         """Send on what a ``hold`` holds, in order, and hold nothing more."""
@@ -87,7 +97,7 @@ class Fault:
     def drop(self) -> None:
         """Throw away what a ``hold`` holds, and hold nothing more."""
         with self._condition:
-            self._released = True
+            self._released = self._dropped = True
             self.held = []
 
     def meets(self, direction: Direction, kind: str) -> bool:
@@ -107,6 +117,10 @@ class Fault:
     def _keep(self, link: Link, message: WireMessage) -> list[tuple[Link, WireMessage]]:
         """Keep a message; for a reorder, give all back reversed once complete."""
         with self._condition:
+            self._kept += 1
+            self._condition.notify_all()
+            if self._released:  # between its being met and this moment
+                return [] if self._dropped else [(link, message)]
             self.held.append((link, message))
             if self.action == "reorder" and len(self.held) >= self._count:
                 held, self.held = self.held, []

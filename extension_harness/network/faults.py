@@ -212,7 +212,7 @@ class FaultProxy:
         self,
         kind: str,
         count: int = 1,
-        timeout: float = 10.0,
+        timeout: float = 30.0,
         direction: Direction | None = None,
         where: Callable[[Seen], bool] = lambda _: True,
     ) -> tuple[Seen, ...]:

@@ -39,7 +39,7 @@ from extension_harness.page.state import Clock, PageState, wall_clock_ms
 from extension_harness.page.switches import SwitchBoard, Switches
 from extension_harness.page.truth import Fault, Message
 
-START_SECONDS = 20.0
+START_SECONDS = 60.0
 EDIT_SECONDS = 0.2
 LOOPBACK = "127.0.0.1"
 _NOT_STARTED = "the simulated page was not started: call start()"

@@ -23,7 +23,7 @@ from bright_server.messages import BindingId
 from bright_server.stores.sqlite.store import bindings_opened
 from tests.bright_server.frames import ACCOUNT, Frame, hello
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 BRIGHT = (sys.executable, "-m", "bright_server")
 PATIENCE = {
     "authority_deadline_seconds": DEADLINE_SECONDS,

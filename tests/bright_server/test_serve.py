@@ -24,6 +24,7 @@ from tests.bright_server.frames import (
     register_page,
 )
 from tests.bright_server.processes import (
+    DEADLINE_SECONDS,
     Extension,
     Server,
     bright,
@@ -214,7 +215,10 @@ async def test_the_server_keeps_alive_by_itself(database: Path, token: str) -> N
         server.extension() as extension,
     ):
         await extension.greet(token)
-        texts = [await asyncio.wait_for(extension.socket.recv(), 10) for _ in range(3)]
+        texts = [
+            await asyncio.wait_for(extension.socket.recv(), DEADLINE_SECONDS)
+            for _ in range(3)
+        ]
 
     assert all('"type":"keepalive"' in str(text) for text in texts)
 
