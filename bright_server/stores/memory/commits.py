@@ -182,7 +182,9 @@ class MemoryMessageStore(MessageStore):
             identity = there.identity
         else:
             identity = self._commits.committed[request.key].identity
-        if not is_identity_of(identity, request):
+        with storable("compare a request"):
+            is_same = is_identity_of(identity, request)
+        if not is_same:
             raise IdentityConflict(request.key.client_message_id)
         return there
 

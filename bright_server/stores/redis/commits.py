@@ -255,7 +255,9 @@ class RedisMessageStore(MessageStore):
 
 
 def _of_request(request: AuthenticatedSend, kept: KeptCommit) -> LoadedCommit:
-    if not is_identity_of(kept.identity, request):
+    with storable("compare a request"):
+        is_same = is_identity_of(kept.identity, request)
+    if not is_same:
         raise IdentityConflict(request.key.client_message_id)
     return kept.commit
 

@@ -138,10 +138,13 @@ class AdmittingSuite:
             way.members.is_member = held.is_member  # type: ignore[method-assign]
             first = asyncio.create_task(way.commit(sending("m1")))
             await held.asked.wait()
-            with refused(Recoverable):
-                await way.commit(sending("m2"))
-            with refused(Recoverable):
-                await way.committer.resume_existing(sending("m2"))
+            for asked in (
+                way.commit(sending("m2")),
+                way.committer.resume_existing(sending("m2")),
+            ):
+                # It is refused at once, and waits for nobody.
+                with refused(Recoverable):
+                    await asyncio.wait_for(asked, 5)
             message = await way.committer.resume(intent.key)
             assert message.coordinates == intent.coordinates
             held.answer.set()

@@ -197,6 +197,23 @@ class RecoveringSuite:
             assert watch.passes[-1].held_lease
             assert not await hold(LEASE, "another", 50)
 
+    async def test_a_pass_leaves_the_young_to_their_senders(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-26: whoever reserved it a moment ago is still on the way."""
+        async with committing(stores) as way:
+            recovery = recovery_of(way, _Noted(), recovery_age_ms=1_000)
+            now_ms = way.clock.now_ms()
+            for name, age_ms in (("old", 1_001), ("young", 999)):
+                await reserved(
+                    way.backend, sending(name), created_at_ms=now_ms - age_ms
+                )
+            assert (await recovery.pass_once()).recovered == 1
+            [left] = await way.backend.commits.scan_recoverable_commits(2**53, 10)
+            assert left.key == sending("young").key
+            way.clock.advance(1)
+            assert (await recovery.pass_once()).recovered == 1
+
     async def test_the_loop_goes_on_after_a_failure(
         self, stores: StoreUnderTest
     ) -> None:

@@ -15,6 +15,7 @@ from bright_server.commit.records import (
 )
 from bright_server.errors import (
     CommitUnknown,
+    IdentityConflict,
     PublicationConflict,
     PublicationNotDurable,
     StoreUnavailable,
@@ -303,6 +304,13 @@ class StepSuite:
                 except StoreUnavailable as error:
                     see_that_no_back_end_shows_through(error)
             assert (await committed(backend, sending())).coordinates.sequence == 1
+            other = sending("m1", half)
+            for again in (
+                backend.commits.load_commit_for_request(other),
+                backend.commits.reserve(other, DELIVERY, candidate_of(other)),
+            ):
+                with refused(StoreUnavailable, IdentityConflict):
+                    await again
 
     @staticmethod
     async def _recorded(backend: Backend, name: str) -> CommitIntent:

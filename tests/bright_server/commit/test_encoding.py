@@ -130,6 +130,16 @@ def test_what_is_no_intent_is_said_to_be_unreadable(bytes_: bytes) -> None:
         decode_record(bytes_)
 
 
+def test_an_intent_of_another_format_is_said_to_be_unreadable() -> None:
+    """MS-21, MS-30: though all else is as it should be; it is not guessed at."""
+    intent = intent_of(sending(), candidate_of(sending()), DELIVERY)
+    frozen = encode_frozen(intent.key, intent.record, intent.delivery)
+    later = frozen.replace(b'"format":1', b'"format":2')
+    assert later != frozen
+    with pytest.raises(CommitUnreadable, match="its format is 2"):
+        decode_intent(later, b"", 1, CommitState.RESERVED, None)
+
+
 def test_an_observation_is_called_by_its_scope_in_the_log() -> None:
     """CL-10, OT-01: a page's id is unique in its conversation only."""
     request = sending()

@@ -9,6 +9,7 @@ import pytest
 from bright_server.commit.groups import BatchCommitted
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
 from bright_server.settings import Settings
+from bright_server.stores.postgresql.connection import connected
 from bright_server.stores.postgresql.durability import fault_of
 from bright_server.stores.postgresql.store import opened
 from bright_server.testing.engines.postgresql import USER, PostgresqlServer
@@ -23,6 +24,14 @@ from bright_server.testing.sends import (
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.postgresql.under_test import PostgresqlUnderTest
 
+_NO_WRITING = b"""
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no room for a probe'; END $$
+"""
+_TO_READINESS = b"""
+    CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON readiness
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse()
+"""
 GOOD = (False, "on", "on", "on", "off", "UTF8")
 
 
@@ -107,6 +116,18 @@ async def test_ms_15_a_read_only_role_is_refused(server: PostgresqlServer) -> No
     server.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
 
     assert "default_transaction_read_only" in await refusal_of(address)
+
+
+async def test_ms_15_readiness_really_writes(server: PostgresqlServer) -> None:
+    """MS-15: set up well, it can be read, and takes no write all the same."""
+    address = server.create_database()
+    async with opened(Settings(database=address), ManualClock()) as backend:
+        await backend.prove_writable()
+    async with connected(Settings(database=address)) as connection:
+        await connection.execute(_NO_WRITING)
+        await connection.execute(_TO_READINESS)
+
+    assert "no room for a probe" in await refusal_of(address)
 
 
 async def test_ms_15_a_standby_is_refused_and_the_primary_is_found_among_hosts(

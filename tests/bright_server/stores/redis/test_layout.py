@@ -194,6 +194,16 @@ async def test_ms_13_a_committed_message_takes_little_room_and_stays_a_listpack(
     assert encodings == {b"listpack"}
 
 
+async def test_ms_23_a_commit_leaves_nothing_under_way(store: RedisBackend) -> None:
+    """MS-13, MS-23: of what recovery would read, and where readers would stop."""
+    message = await committed(store)
+    keys, _ = store.layout.commit(message.key, KEY)
+    shard, _ = store.layout.claim(message.key)
+    left = [keys.shard.due, keys.open, shard.claims]
+
+    assert [await store.link.run("", ("ZCARD", key)) for key in left] == [0, 0, 0]
+
+
 async def test_ms_13_a_full_hash_of_an_older_server_is_still_read(
     store: RedisBackend,
 ) -> None:
