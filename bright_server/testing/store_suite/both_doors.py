@@ -22,6 +22,7 @@ from bright_server.testing.refusals import refused
 from bright_server.testing.sends import (
     CONVERSATION,
     DELIVERY,
+    NOW_MS,
     OTHER_CONVERSATION,
     Everybody,
     batch_of,
@@ -38,9 +39,9 @@ from bright_server.testing.store_suite.history import EVERYTHING, numbers
 from bright_server.testing.under_test import StoreUnderTest
 
 
-def observing(name: str, text: str = "hello") -> AuthenticatedSend:
+def observing(name: str, text: str = "hello", **changes: object) -> AuthenticatedSend:
     """Return the single commit of an observation."""
-    return request_of(CONVERSATION, showing(name, text))
+    return request_of(CONVERSATION, showing(name, text, **changes))
 
 
 class BothDoorsSuite:
@@ -108,6 +109,7 @@ class BothDoorsSuite:
             await backend.observations.commit_group([batch_of(grant, showing("p1"))])
             for other in (
                 observing("p1", "other"),
+                observing("p1", sent_at_ms=NOW_MS - 5),
                 replace(observing("p1"), device="device-1"),
                 replace(observing("p1"), mentions=("buyer-1",)),
                 replace(observing("p1"), reply_to="p0"),
@@ -131,11 +133,15 @@ class BothDoorsSuite:
         """MS-20: it is there already, and has one publication."""
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
-            message = await committed(backend, observing("p1"))
+            # The page's time is its own, not that of the commit.
+            shown = showing("p1", sent_at_ms=NOW_MS - 5)
+            message = await committed(backend, request_of(CONVERSATION, shown))
         async with stores.opened(ManualClock(), Everybody()) as backend:
             [outcome] = await backend.observations.commit_group(
-                [batch_of(grant, showing("p1"), showing("p2"))]
+                [batch_of(grant, shown, showing("p2"))]
             )
+            found, _ = await backend.messages.messages_after(CONVERSATION, 0, 10)
+            assert found[0].message == shown
             assert isinstance(outcome, BatchCommitted)
             assert (list(outcome.sequences), outcome.repeats) == (
                 [1, 2],
@@ -170,6 +176,14 @@ class BothDoorsSuite:
                     frozenset({0}),
                 )
                 assert isinstance(there, CommittedMessage)
+                # It is all there: in history, for readers, and in the log.
+                page = await backend.commits.history_page(EVERYTHING)
+                assert number in numbers(page)
+                found, _ = await backend.messages.messages_after(
+                    CONVERSATION, number - 1, 1
+                )
+                assert [each.message.message_id for each in found] == [f"p{number}"]
+                assert len(await stores.published(backend)) == number
             keys = await stores.published(backend)
             assert len(keys) == len(set(keys))
 

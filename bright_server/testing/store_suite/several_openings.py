@@ -86,6 +86,30 @@ class SeveralOpeningsSuite:
             page = await other.commits.history_page(EVERYTHING)
             assert numbers(page) == list(range(1, 21))
 
+    async def test_a_writer_of_groups_sees_what_another_opening_commits(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-20: it counts on from there, whatever it remembers of before."""
+        needs(stores.can.several_openings, "several openings at once")
+        clock = ManualClock()
+        async with (
+            stores.opened(clock, Everybody()) as one,
+            stores.opened(clock, Everybody()) as other,
+        ):
+            grant = await granted(one)
+            for number in range(1, 7, 2):
+                shown = showing(f"p{number}")
+                [outcome] = await one.observations.commit_group(
+                    [batch_of(grant, shown)]
+                )
+                assert isinstance(outcome, BatchCommitted)
+                assert list(outcome.sequences) == [number]
+                single = await committed(other, sending(f"s{number}"))
+                assert single.coordinates.sequence == number + 1
+            # The log is one too.
+            keys = await stores.published(one)
+            assert len(keys) == len(set(keys)) == 6
+
     async def test_groups_of_two_openings_share_every_scope(
         self, stores: StoreUnderTest
     ) -> None:

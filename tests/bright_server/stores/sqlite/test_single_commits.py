@@ -278,6 +278,20 @@ async def test_ms_15_a_file_that_cannot_be_written_is_not_ready(
         await reserved(store, sending("m1"))
 
 
+async def test_ms_15_readiness_really_writes(store: SqliteStore) -> None:
+    """A transaction that writes nothing would be granted on a disk that is full."""
+    no_room = (
+        "CREATE TRIGGER no_room BEFORE UPDATE ON commit_readiness"
+        " BEGIN SELECT raise(ABORT, 'no room'); END"
+    )
+    await store._writer.do(lambda database: database.execute(no_room))
+
+    with pytest.raises(StoreUnavailable, match="no room"):
+        await store.commits.readiness()
+    with pytest.raises(PublicationNotDurable, match="no room"):
+        await store.publisher.readiness()
+
+
 @pytest.mark.parametrize("pragma", ["synchronous=NORMAL", "synchronous=OFF"])
 async def test_ms_15_a_connection_that_is_not_durable_is_not_ready(
     store: SqliteStore, pragma: str
