@@ -8,7 +8,10 @@ from __future__ import annotations
 from bright_server.testing.committer_suite.admitting import AdmittingSuite
 from bright_server.testing.committer_suite.converging import ConvergingSuite
 from bright_server.testing.committer_suite.recovering import RecoveringSuite
+from bright_server.testing.committer_suite.stepping import SteppingSuite
 
 
-class CommitterContract(ConvergingSuite, AdmittingSuite, RecoveringSuite):
+class CommitterContract(
+    ConvergingSuite, SteppingSuite, AdmittingSuite, RecoveringSuite
+):
     """Everything that a committer promises over this back end."""

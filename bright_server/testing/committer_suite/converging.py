@@ -135,6 +135,8 @@ class ConvergingSuite:
             assert await way.committer.resume_existing(sending()) is None
             for unstorable in (sending("x\ud800"), sending("m1", "\ud800")):
                 assert await way.committer.resume_existing(unstorable) is None
+            with refused(NothingToResume, Recoverable):
+                await way.committer.resume(sending("x\ud800").key)
             assert (await way.commit(sending())).coordinates.sequence == 1
 
     async def test_attempts_are_bounded_and_the_same_key_goes_on(
