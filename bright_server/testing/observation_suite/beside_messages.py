@@ -17,6 +17,7 @@ from bright_server.commit.groups import (
     ProgressStored,
     RenderedCards,
 )
+from bright_server.commit.records import CommitState
 from bright_server.messages import (
     ContactProfile,
     DiscoveredConversation,
@@ -34,6 +35,7 @@ from bright_server.testing.sends import (
     OTHER_CONVERSATION,
     Everybody,
     batch_of,
+    gone_on_to,
     granted,
     reserved,
     showing,
@@ -86,6 +88,21 @@ class BesideMessagesSuite:
         assert early.anchor.conversation == CONVERSATION
         assert unknown == ClaimUnproven()
         assert not_yet == ClaimUnproven()
+
+    async def test_a_claim_is_proven_by_a_committed_and_not_by_a_recorded_message(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """OT-50, MS-27: though history has it: it is not in the log for sure."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            grant = await granted(backend)
+            request = request_of(CONVERSATION, showing("m1"))
+            intent = await reserved(backend, request)
+            await backend.commits.put_record(intent)
+            [early] = await backend.observations.commit_group([claiming(grant, "m1")])
+            await gone_on_to(CommitState.COMMITTED, backend, intent)
+            [proven] = await backend.observations.commit_group([claiming(grant, "m1")])
+        assert early == ClaimUnproven()
+        assert isinstance(proven, ClaimProven)
 
     async def test_an_anchor_only_moves_forward(self, stores: StoreUnderTest) -> None:
         """OT-50: by the message's time, then by its id."""
