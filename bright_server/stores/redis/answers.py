@@ -37,6 +37,8 @@ _CODES: Final = {
     "CLUSTERDOWN": _REASONS[3][1],
     "MASTERDOWN": "the server has lost its primary",
     "BUSY": "the server is busy with a script that runs too long",
+    "DB": "the server has no database of this number: give a lower one",
+    "SELECT": "a node of a cluster has database 0 alone",
     "MISCONF": "the server cannot write to its disk, and takes no writes",
     "NOREPLICAS": "the server has too few replicas to take writes",
     "MOVED": "the server is a cluster's node and has not this key",

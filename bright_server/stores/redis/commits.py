@@ -98,10 +98,10 @@ class RedisMessageStore(MessageStore):
         claim = await self._claims.take(
             request, identity_digest(request), frozen, candidate.created_at_ms
         )
-        if claim.conversation != request.conversation or not (
-            claim.identity is None or is_identity_of(claim.identity, request)
-        ):
+        if claim.conversation != request.conversation:
             raise IdentityConflict(request.key.client_message_id)
+        # Placed before it is compared: a claim that was left alone may have been
+        # overtaken by a group, and then what the group has committed is the first.
         return _of_request(request, await self._claims.place(request.key, claim))
 
     async def put_record(self, intent: CommitIntent) -> None:

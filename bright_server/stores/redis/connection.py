@@ -7,9 +7,9 @@ a durable exchange ends with waiting for them on the very connection that wrote.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final, TypeAlias
 
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -19,11 +19,22 @@ from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.redis.answers import translated, unavailable
 from bright_server.stores.redis.conveyor import Carried, Command, Conveyor, Reply
-from bright_server.stores.redis.keys import WAITED
+from bright_server.stores.redis.keys import STORE, WAITED
 from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.scripts import Call
+from bright_server.stores.storable import storable
 
 Decide: TypeAlias = Callable[[Reply], Sequence[Command]]
+
+_WHOSE: Final[Command] = ("HGET", STORE, "id")
+_FOREIGN: Final = (
+    "the database there is not the one that was opened: the server has lost its data,"
+    " or the address leads to another one; restore it, then start Bright again"
+)
+
+
+class _ForeignDatabase(Exception):  # noqa: N818 - it ends in this module
+    """An answer was another database's."""
 
 
 class RedisLink:
@@ -35,6 +46,15 @@ class RedisLink:
         self._replicas = settings.redis_replicas
         self._wait_ms = settings.redis_wait_ms
         self._is_closed = False
+        self._store_id: bytes | None = None
+
+    def expect(self, store_id: str) -> None:
+        """From now on take no answer of a database that is another one, or is empty.
+
+        A server that comes back without its data, or a name that leads to another one,
+        would else number conversations anew, and its answers would be no ACKs.
+        """
+        self._store_id = store_id.encode()
 
     async def talk(
         self, doing: str, commands: Sequence[Command], *, durable: bool = False
@@ -46,17 +66,18 @@ class RedisLink:
         configured replicas' disks, whoever wrote it: the replies may become ACKs.
 
         Raises:
-            StoreUnavailable: an error reply, or none; the outcome is unknown.
+            StoreUnavailable: an error reply, or none; the outcome is unknown. Or a text
+                of it cannot be kept, and nothing was sent.
         """
-        with translated(doing):
+        with storable(doing):
+            # Here, for what cannot be sent would fail those that it travels with.
+            for command in commands:
+                _check_texts(command)
+        with translated(doing), _in_own_words(doing):
             carried = await self._conveyor.send(commands, durable=durable)
         if carried.fault:
             raise StoreUnavailable(doing, carried.fault)
-        replies = list(carried.replies)
-        for reply in replies:
-            if isinstance(reply, ResponseError):
-                raise unavailable(doing, reply) from reply
-        return replies
+        return list(_checked(doing, carried.replies))
 
     async def run(self, doing: str, command: Command, *, durable: bool = True) -> Reply:
         """Send one command and return its reply; see `talk`."""
@@ -71,17 +92,20 @@ class RedisLink:
     ) -> list[Reply]:
         """Read, decide, and do what was decided in one isolated transaction, durably.
 
-        `watched` is the key that was read: if it changes meanwhile, all begins anew.
+        `watched` is the key that was read: if it changes meanwhile, all begins anew. In
+        another database than is expected nothing is done.
         Replies are as the commands' own, errors of single ones among them.
 
         Raises:
             StoreUnavailable: the outcome is unknown.
         """
-        with translated(doing):
+        with storable(doing), translated(doing), _in_own_words(doing):
             async with self._connection() as connection:
                 replies = None
                 while replies is None:
-                    replies = await _attempt(connection, doing, watched, read, decide)
+                    replies = await self._attempt(
+                        connection, doing, watched, read, decide
+                    )
                 fault = await self._await_replicas(connection)
         if fault:
             raise StoreUnavailable(doing, fault)
@@ -95,10 +119,43 @@ class RedisLink:
 
     async def _carry(self, commands: Sequence[Command], durable: bool) -> Carried:  # noqa: FBT001 - see `Carry`
         async with self._connection() as connection:
-            replies = await _exchange(connection, commands)
+            *replies, whose = await _exchange(connection, [*commands, _WHOSE])
+            self._refuse_foreign(whose)
             await _repeat_unknown_scripts(connection, commands, replies)
             fault = await self._await_replicas(connection) if durable else None
         return Carried(replies, fault)
+
+    def _refuse_foreign(self, whose: Reply) -> None:
+        if self._store_id is None:
+            return
+        if isinstance(whose, ResponseError):
+            raise whose
+        if whose != self._store_id:
+            raise _ForeignDatabase
+
+    async def _attempt(
+        self,
+        connection: AbstractConnection,
+        doing: str,
+        watched: str,
+        read: Command,
+        decide: Decide,
+    ) -> list[Reply] | None:
+        """Return the replies; None: what was read has changed meanwhile."""
+        reading: list[Command] = [("WATCH", watched, STORE), read, _WHOSE]
+        *read_now, whose = await _exchange(connection, reading)
+        self._refuse_foreign(whose)
+        _, found = _checked(doing, read_now)
+        commands = decide(found)
+        await _load_missing(connection, doing, commands)
+        whole: list[Command] = [("MULTI",), *commands, ("EXEC",)]
+        *queued, replies = await _exchange(connection, whole)
+        if isinstance(replies, ResponseError):
+            # What was wrong with a command says more than that it was not done.
+            errors = (each for each in queued if isinstance(each, ResponseError))
+            error = next(errors, replies)
+            raise unavailable(doing, error) from error
+        return None if replies is None else list(replies)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AbstractConnection]:
@@ -159,25 +216,21 @@ async def linked(settings: Settings) -> AsyncIterator[RedisLink]:
         await link.close()
 
 
-async def _attempt(
-    connection: AbstractConnection,
-    doing: str,
-    watched: str,
-    read: Command,
-    decide: Decide,
-) -> list[Reply] | None:
-    """Return the transaction's replies; None: what was read has changed meanwhile."""
-    *_, found = await _checked(connection, doing, [("WATCH", watched), read])
-    commands = decide(found)
-    await _load_missing(connection, doing, commands)
-    whole: list[Command] = [("MULTI",), *commands, ("EXEC",)]
-    *queued, replies = await _exchange(connection, whole)
-    if isinstance(replies, ResponseError):
-        # What was wrong with a command says more than that it was not done.
-        errors = (each for each in queued if isinstance(each, ResponseError))
-        error = next(errors, replies)
-        raise unavailable(doing, error) from error
-    return None if replies is None else list(replies)
+@contextmanager
+def _in_own_words(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except _ForeignDatabase as error:
+        raise StoreUnavailable(doing, _FOREIGN) from error
+
+
+def _check_texts(command: Command) -> None:
+    words = (
+        (*command.keys, *command.arguments) if isinstance(command, Call) else command
+    )
+    for word in words:
+        if isinstance(word, str) and not word.isascii():
+            word.encode()
 
 
 async def _exchange(
@@ -194,10 +247,7 @@ async def _exchange(
     return replies
 
 
-async def _checked(
-    connection: AbstractConnection, doing: str, commands: Sequence[Command]
-) -> list[Reply]:
-    replies = await _exchange(connection, commands)
+def _checked(doing: str, replies: Sequence[Reply]) -> Sequence[Reply]:
     for reply in replies:
         if isinstance(reply, ResponseError):
             raise unavailable(doing, reply) from reply
@@ -227,11 +277,12 @@ async def _load_missing(
     if not ordered:
         return
     names = [script.sha for script in ordered]
-    (there,) = await _checked(connection, doing, [("SCRIPT", "EXISTS", *names)])
+    asked = await _exchange(connection, [("SCRIPT", "EXISTS", *names)])
+    (there,) = _checked(doing, asked)
     missing = [
         ("SCRIPT", "LOAD", script.body)
         for script, exists in zip(ordered, there, strict=True)
         if not exists
     ]
     if missing:
-        await _checked(connection, doing, missing)
+        _checked(doing, await _exchange(connection, missing))

@@ -17,6 +17,7 @@ from bright_server.settings import Settings
 from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.redis import schema
 from bright_server.stores.redis.connection import RedisLink, linked
+from bright_server.stores.redis.conveyor import Command
 from bright_server.stores.redis.keys import ConversationKeys, Layout, ShardKeys
 from bright_server.stores.redis.log_reading import every_entry
 from bright_server.stores.redis.members import Member
@@ -81,23 +82,24 @@ async def _conversations(
 async def _conversation(
     link: RedisLink, keys: ConversationKeys
 ) -> AsyncIterator[Record]:
-    facts, profile, buyer, cards, others, conflicts, ids = await link.talk(
+    facts, profile, buyer, cards, others, conflicts = await link.talk(
         _DOING,
         [
             ("HGETALL", key)
             for key in (
                 keys.facts, keys.profile, keys.buyer, keys.cards, keys.card_conflicts,
-                keys.conflicts, keys.ids,
+                keys.conflicts,
             )
         ],
     )  # fmt: skip
     known = _texts(facts)
     key = ConversationKey(known["account"], known["conversation"])
     yield _facts(key, known)
-    places = _texts(ids)
-    async for member in _history(link, keys, key):
-        position = await _position(link, keys, key, member, places)
-        yield _message(key, member, position, keys.shard.partition)
+    async for members in _history(link, keys, key):
+        # Asked for now: earlier ones would lack what is written meanwhile.
+        named = [_place_of(keys, key, each) for each in members]
+        for member, places in zip(members, await link.talk(_DOING, named), strict=True):
+            yield _message(key, member, _position(places), keys.shard.partition)
     for record in _conflicts(key, conflicts):
         yield record
     if "anchor" in known:
@@ -119,32 +121,27 @@ async def _conversation(
 
 async def _history(
     link: RedisLink, keys: ConversationKeys, key: ConversationKey
-) -> AsyncIterator[Member]:
+) -> AsyncIterator[list[Member]]:
     last = 0
     while True:
-        members = await link.run(
+        found = await link.run(
             _DOING,
             ("ZRANGEBYSCORE", keys.history, f"({last}", "+inf", "LIMIT", 0, _AT_ONCE),
             durable=False,
         )
-        for kept in members:
-            member = Member(key, kept)
-            last = member.sequence
-            yield member
-        if len(members) < _AT_ONCE:
+        if found:
+            members = [Member(key, kept) for kept in found]
+            last = members[-1].sequence
+            yield members
+        if len(found) < _AT_ONCE:
             return
 
 
-async def _position(
-    link: RedisLink,
-    keys: ConversationKeys,
-    key: ConversationKey,
-    member: Member,
-    places: dict[str, str],
-) -> int | None:
+def _place_of(keys: ConversationKeys, key: ConversationKey, member: Member) -> Command:
+    """Return the command that reads a message's place in the log, or none."""
     record = member.record
     if member.is_of_a_group:
-        return int(places[record.message_id].split(",")[1])
+        return ("HMGET", keys.ids, record.message_id)
     names = (
         envelope_key(each, record)
         for each in (
@@ -152,10 +149,15 @@ async def _position(
             observed_key(key, record.message_id),
         )
     )
-    found = await link.run(
-        _DOING, ("HMGET", keys.shard.log_keys, *names), durable=False
-    )
-    return next((int(each) for each in found if each is not None), None)
+    return ("HMGET", keys.shard.log_keys, *names)
+
+
+def _position(places: Sequence[bytes | None]) -> int | None:
+    for place in places:
+        if place is not None:
+            # Among the ids it stands behind the sequence.
+            return int(place.rpartition(b",")[2])
+    return None
 
 
 def _facts(key: ConversationKey, known: dict[str, Any]) -> Record:

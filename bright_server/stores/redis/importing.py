@@ -25,7 +25,12 @@ from bright_server.commit.transfer import (
     CopyMark,
     StoreFacts,
 )
-from bright_server.errors import CopyRefused, SchemaRefused, StoreUnavailable
+from bright_server.errors import (
+    CopyRefused,
+    SchemaRefused,
+    StoreInUse,
+    StoreUnavailable,
+)
 from bright_server.fanout.contract import LogPosition
 from bright_server.settings import Settings
 from bright_server.stores.copied_rows import envelope_key_of, mark_of, mark_text
@@ -34,7 +39,7 @@ from bright_server.stores.redis.answers import unavailable
 from bright_server.stores.redis.connection import Decide, RedisLink
 from bright_server.stores.redis.conveyor import Command, Reply
 from bright_server.stores.redis.exporting import RedisExport
-from bright_server.stores.redis.keys import COPY, STORE, Layout, ShardKeys
+from bright_server.stores.redis.keys import COPY, OURS, STORE, Layout, ShardKeys
 from bright_server.stores.redis.loading import (
     binding_commands,
     commit_commands,
@@ -72,6 +77,7 @@ class RedisImport:
         self._facts = StoreFacts("", 0)
         self._export = RedisExport(link, self._layout, self._facts)
         self._keeps_places = False
+        self._mark: CopyMark | None = None
 
     @property
     def facts(self) -> StoreFacts:
@@ -80,18 +86,23 @@ class RedisImport:
 
     async def begin(self, source: StoreFacts, store_id: str) -> CopyMark:
         """See `StoreImport.begin`; shards are those of the source, if it has any."""
+        await self._refuse_remains()
         first, *_ = COPIED_KINDS
         shards = shards_of(source.log_layout) or self._settings.redis_shards
         new = _Begun(
             schema.SCHEMA_VERSION, shards, CopyMark(source, store_id, first, None)
         )
-        (is_store,) = await self._link.talk(f"open {self._where}", [("EXISTS", STORE)])
-        if is_store:
-            raise CopyRefused(
-                self._where, "it holds something already: choose another database"
-            )
-        await self._link.run("begin a copy", ("SET", COPY, new.text(), "NX"))
-        begun = _begun(await self._link.run("begin a copy", ("GET", COPY)), self._where)
+
+        def decide(is_store: Reply) -> Sequence[Command]:
+            if is_store:
+                raise self._occupied()
+            return [("SET", COPY, new.text(), "NX"), ("GET", COPY)]
+
+        # Watched: a server that starts at this very moment makes its own store here.
+        replies = await self._link.transact(
+            "begin a copy", STORE, ("EXISTS", STORE), decide
+        )
+        begun = _begun(_checked(replies)[1], self._where)
         if begun.mark.source != source:
             raise CopyRefused(
                 self._where,
@@ -103,19 +114,27 @@ class RedisImport:
         self._facts = StoreFacts(begun.mark.store_id, source.created_at_ms, layout)
         self._export = RedisExport(self._link, self._layout, self._facts)
         self._keeps_places = source.log_layout == layout
+        self._mark = begun.mark
         return begun.mark
 
     async def load(self, records: Sequence[CopiedRecord], mark: CopyMark) -> None:
         """See `StoreImport.load`."""
-        commands = await self._commands(records) if records else []
+        try:
+            commands = await self._commands(records) if records else []
+        except OverflowError as error:
+            raise StoreUnavailable(
+                _DOING, f"{error}: Redis cannot keep this store"
+            ) from error
 
         def decide(found: Reply) -> Sequence[Command]:
             begun = _begun(found, self._where)
             if begun.mark == mark:
                 return []  # this very page, whose answer was lost
+            self._refuse_another(begun)
             return [*commands, ("SET", COPY, replace(begun, mark=mark).text())]
 
         await self._transact(_DOING, decide)
+        self._mark = mark
 
     def kept(self, record: CopiedRecord) -> CopiedRecord:
         """See `StoreImport.kept`: when a message was made is known with its record."""
@@ -134,13 +153,39 @@ class RedisImport:
             "oldest", schema.OLDEST_COMPATIBLE_VERSION, "shards", self._layout.shards,
             "made", mark.source.created_at_ms,
         )  # fmt: skip
-        await self._transact("finish the copy", lambda _: [store, ("DEL", COPY)])
+
+        def decide(found: Reply) -> Sequence[Command]:
+            self._refuse_another(_begun(found, self._where))
+            return [store, ("DEL", COPY)]
+
+        await self._transact("finish the copy", decide)
 
     async def _transact(self, doing: str, decide: Decide) -> None:
-        replies = await self._link.transact(doing, COPY, ("GET", COPY), decide)
-        for reply in replies:
-            if isinstance(reply, ResponseError):
-                raise unavailable(doing, reply) from reply
+        _checked(await self._link.transact(doing, COPY, ("GET", COPY), decide))
+
+    async def _refuse_remains(self) -> None:
+        """Refuse a database with keys of Bright and neither a store nor a copy."""
+        doing = f"open {self._where}"
+        known = await self._link.talk(doing, [("EXISTS", STORE), ("EXISTS", COPY)])
+        cursor: bytes | int = 0
+        while not any(known):
+            cursor, found = await self._link.run(
+                doing, ("SCAN", cursor, "MATCH", OURS, "COUNT", 1_000), durable=False
+            )
+            if found:
+                raise self._occupied()
+            if int(cursor) == 0:
+                return
+
+    def _refuse_another(self, begun: _Begun) -> None:
+        """Refuse to go on beside another copy that goes on with the same one."""
+        if begun.mark != self._mark:
+            raise StoreInUse(self._where, " (another copy)")
+
+    def _occupied(self) -> CopyRefused:
+        return CopyRefused(
+            self._where, "it holds something already: choose another database"
+        )
 
     async def _commands(self, records: Sequence[CopiedRecord]) -> list[Command]:
         first = records[0]
@@ -228,6 +273,13 @@ def shards_of(layout: str) -> int | None:
     """Return of how many shards a log is; None: it is another back end's."""
     name, _, number = layout.partition(":")
     return int(number) if name == "shards" else None
+
+
+def _checked(replies: Sequence[Reply]) -> Sequence[Reply]:
+    for reply in replies:
+        if isinstance(reply, ResponseError):
+            raise unavailable(_DOING, reply) from reply
+    return replies
 
 
 def _begun(reply: Reply, where: str) -> _Begun:

@@ -31,6 +31,8 @@ from typing import Final
 from bright_server.commit.records import CommitKey
 from bright_server.messages import ConversationKey
 
+OURS: Final = "bright:*"
+"""What every name matches."""
 STORE: Final = "bright:store"
 COPY: Final = "bright:copy"
 PROBE: Final = "bright:probe"

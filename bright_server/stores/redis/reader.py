@@ -16,6 +16,7 @@ from bright_server.stores.redis.connection import RedisLink
 from bright_server.stores.redis.keys import Layout, ShardKeys
 from bright_server.stores.redis.members import Member
 from bright_server.stores.redis.scripts import call
+from bright_server.stores.storable import storable
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ class RedisMessages:
         self, conversation: ConversationKey, sequence: int, limit: int
     ) -> tuple[Sequence[StoredMessage], ContactProfile | None]:
         """See `MessageReader.messages_after`."""
-        keys = self._layout.conversation(conversation)
+        with storable("read messages"):
+            keys = self._layout.conversation(conversation)
         *_, (members, (ali_id, seen, profile), still_open) = await self._link.talk(
             "read messages",
             [
@@ -78,7 +80,8 @@ class RedisHistory:
         if not await self._membership.is_member(query.actor, query.conversation):
             raise NotAMember(query.actor)
         check_query(query, self._settings)
-        keys = self._layout.conversation(query.conversation)
+        with storable("read history"):
+            keys = self._layout.conversation(query.conversation)
         while await self.sweep([keys.shard], _SWEPT_AT_ONCE) == _SWEPT_AT_ONCE:
             pass
         lowest, highest, members = await self._link.run(

@@ -12,11 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from redis.exceptions import ResponseError
+
 from bright_server.clock import Clock
 from bright_server.commit.schema_steps import SchemaState, SchemaStep
 from bright_server.errors import SchemaRefused, StoreMissing
 from bright_server.settings import Settings
+from bright_server.stores.redis.answers import unavailable
 from bright_server.stores.redis.connection import RedisLink, linked
+from bright_server.stores.redis.conveyor import Command, Reply
 from bright_server.stores.redis.keys import COPY, STORE
 from bright_server.stores.redis.scripts import call
 
@@ -47,18 +51,24 @@ async def prepare(link: RedisLink, settings: Settings, clock: Clock) -> StoreKey
         SchemaRefused: it belongs to a newer server, or to another program.
         StoreUnavailable: it could not be read or written.
     """
-    await _refuse_unfinished(link, settings)
-    reply = await link.run(
-        "prepare the database",
-        call(
-            "found",
-            (STORE,),
-            (
-                uuid.uuid4().hex, SCHEMA_VERSION, OLDEST_COMPATIBLE_VERSION,
-                settings.redis_shards, clock.now_ms(),
-            ),
+    found = call(
+        "found",
+        (STORE,),
+        (
+            uuid.uuid4().hex, SCHEMA_VERSION, OLDEST_COMPATIBLE_VERSION,
+            settings.redis_shards, clock.now_ms(),
         ),
     )  # fmt: skip
+
+    def decide(is_copied_into: Reply) -> Sequence[Command]:
+        _refuse_unfinished(is_copied_into, settings)
+        return [found]
+
+    # Watched: a copy may be begun at this very moment.
+    doing = f"open {settings.database}"
+    (reply,) = await link.transact(doing, COPY, ("EXISTS", COPY), decide)
+    if isinstance(reply, ResponseError):
+        raise unavailable(doing, reply) from reply
     return _checked(reply, settings)
 
 
@@ -70,12 +80,14 @@ async def read(link: RedisLink, settings: Settings) -> StoreKey:
         SchemaRefused: it belongs to a newer server, or to another program.
         StoreUnavailable: it could not be read.
     """
-    await _refuse_unfinished(link, settings)
-    reply = await link.run(
-        "read the database's version",
-        ("HMGET", STORE, "id", "version", "oldest", "shards", "made"),
-        durable=False,
+    is_copied_into, reply = await link.talk(
+        f"open {settings.database}",
+        [
+            ("EXISTS", COPY),
+            ("HMGET", STORE, "id", "version", "oldest", "shards", "made"),
+        ],
     )
+    _refuse_unfinished(is_copied_into, settings)
     if reply[0] is None:
         raise StoreMissing(str(settings.database))
     return _checked(reply, settings)
@@ -94,8 +106,8 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
         return _state(await prepare(link, settings, clock))
 
 
-async def _refuse_unfinished(link: RedisLink, settings: Settings) -> None:
-    if await link.run(f"open {settings.database}", ("EXISTS", COPY), durable=False):
+def _refuse_unfinished(is_copied_into: Reply, settings: Settings) -> None:
+    if is_copied_into:
         raise SchemaRefused(
             str(settings.database),
             "a copy into it was begun and is not finished: run `bright store copy`"

@@ -60,4 +60,5 @@ async def opened(
     """
     async with linked(settings) as link:
         found = await schema.prepare(link, settings, clock)
+        link.expect(found.store_id)
         yield RedisBackend(link, found, membership, settings, clock)

@@ -34,13 +34,14 @@ local function touch(facts, at_ms)
   end
 end
 
--- A member of history is "<sequence> <sent> <received> <committed> <what it says>".
+-- A member of history is "<sequence> <sent> <received> <committed> <what it says>";
+-- times may be from before 1970.
 local function said_by(history, sequence)
   local member = call('ZRANGEBYSCORE', history, sequence, sequence)[1]
   if not member then
     return nil
   end
-  local _, head_end, sent = string.find(member, '^%d+ (%-?%d+) %d+ %d+ ')
+  local _, head_end, sent = string.find(member, '^%d+ (%-?%d+) %-?%d+ %-?%d+ ')
   return string.sub(member, head_end + 1), sent
 end
 

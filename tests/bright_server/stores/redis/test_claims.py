@@ -13,6 +13,7 @@ from bright_server.commit.records import (
     AuthenticatedSend,
     CommitIntent,
     CommitState,
+    CommittedMessage,
     HistoryQuery,
     ReserveCandidate,
 )
@@ -142,6 +143,23 @@ async def test_ot_01_a_claim_that_a_group_was_faster_than_is_dropped(
         await store.commits.load_commit_for_request(
             replace(other, content=same.content)
         )
+
+
+async def test_ms_12_a_group_that_overtook_a_claim_is_what_a_request_is_compared_with(
+    store: RedisBackend, grant: Grant
+) -> None:
+    """MS-12: what nobody has committed makes no conflict with what is committed."""
+    claimed, said = (request_of(KEY, observed(1, text)) for text in ("this", "that"))
+    await claim_alone(store, claimed)
+    await store.observations.commit_group([batch(grant, observed(1, "that"))])
+
+    found = await store.commits.reserve(said, DELIVERY, candidate())
+
+    assert isinstance(found, CommittedMessage)
+    assert found.coordinates.sequence == 1
+    assert await claims_left(store) == 0
+    with pytest.raises(IdentityConflict):
+        await store.commits.reserve(claimed, DELIVERY, candidate())
 
 
 async def test_a_claimed_key_whose_place_is_gone_is_no_new_message(
