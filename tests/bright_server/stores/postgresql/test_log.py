@@ -35,13 +35,16 @@ async def test_ms_25_an_envelope_that_is_published_by_several_has_one_place(
     async with stores.opened(ManualClock(), Everybody()) as backend:
         intent = await reserved(backend, sending())
         await backend.commits.put_record(intent)
-        async with connected(stores.settings()) as holder:
+        async with (
+            connected(stores.settings()) as holder,
+            connected(stores.settings()) as watcher,
+        ):
             await holder.execute(b"BEGIN")
             await holder.execute(_HOLD)
             racing = [
                 asyncio.create_task(published(backend, intent)) for _ in range(RACERS)
             ]
-            await until_waiting(holder, RACERS)
+            await until_waiting(watcher, RACERS)
             await holder.execute(b"COMMIT")
             places = await asyncio.gather(*racing)
         after = await reserved(backend, sending("after"))
