@@ -227,6 +227,9 @@ class Settings(BaseSettings):
     commit_patience_seconds: Seconds = 60
     authority_deadline_seconds: Seconds = 2
     readiness_deadline_seconds: Seconds = 2
+    readiness_room_bytes: Annotated[int, Field(ge=1, le=1_073_741_824)] = 1_048_576
+    """What has to fit on the disk before a server is ready that has started, or that
+    could not write for lack of room."""
     drain_deadline_seconds: Seconds = 4
 
     @property

@@ -52,6 +52,7 @@ from bright_server.stores.postgresql.conversations import (
     Conversation,
     lock_of,
     locked,
+    pairs_of,
 )
 from bright_server.stores.postgresql.database import Database, Statement, Transaction
 from bright_server.stores.postgresql.history import read_page
@@ -226,8 +227,26 @@ class PostgresqlMessageStore(MessageStore):
 
     async def _kept(self, key: CommitKey) -> KeptCommit | None:
         with storable(_READING):
-            rows = await self._database.read(_READING, *_finding(key))
-        return _found(key, rows)
+            (has_standbys,), *rows = await self._database.read(
+                _READING, ("has_standbys", ()), *_finding(key)
+            )
+        kept = _found(key, rows)
+        if has_standbys[0] and kept and isinstance(kept.loaded, CommittedMessage):
+            await self._await_standbys(kept.conversation)
+        return kept
+
+    async def _await_standbys(self, conversation: ConversationKey) -> None:
+        """See to it that the standby has what was read: an ACK may follow (MS-27).
+
+        A commit whose wait for the standby was called off, or ended with the server, is
+        seen by everybody and on this disk alone. What is written now comes after it.
+
+        Raises:
+            StoreUnavailable: nobody knows.
+        """
+        await self._database.write_at_once(
+            _READING, ("touch_conversation", pairs_of([conversation]))
+        )
 
     async def _finished(
         self,

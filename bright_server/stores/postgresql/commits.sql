@@ -7,6 +7,17 @@ SELECT s.conversation, s.sequence, s.identity, s.state, s.frozen, s.log_partitio
 FROM single_commit AS s JOIN conversation AS c USING (conversation)
 WHERE s.key_digest = %s
 
+-- name: has_standbys
+SELECT current_setting('synchronous_standby_names') <> ''
+
+-- name: touch_conversation
+-- The weakest lock: it keeps nobody waiting, and it is written to the server's log.
+SELECT c.conversation
+FROM unnest(%s::text[], %s::text[]) AS wanted (account, name)
+JOIN conversation AS c
+    ON c.channel_account_id = wanted.account AND c.conversation_id = wanted.name
+FOR KEY SHARE OF c
+
 -- name: find_grouped
 -- A message that a group has committed, with its place in the run that holds it.
 SELECT m.sequence, m.message_id, m.sender_id, m.direction, m.sent_at_ms, m.kind, m.text,

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors as server_says
+from psycopg.pq import TransactionStatus
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from bright_server.errors import StoreUnavailable
@@ -29,6 +30,7 @@ Statement: TypeAlias = tuple[str, Sequence[object] | Mapping[str, object]]
 logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS: Final = 0.01
+_ROOM_ROW_BYTES: Final = 1_000  # below what is compressed
 # What the server says of a transaction that it has rolled back for no fault of its own.
 _TRANSIENT: Final = (
     server_says.SerializationFailure,
@@ -84,6 +86,10 @@ class Database:
     def __init__(self, pool: Pool, settings: Settings) -> None:
         self._pool = pool
         self._settings = settings
+        # How often there was reason to doubt that there is room, and the last doubt
+        # that was cleared: a server that has just started has proven nothing.
+        self._doubts = 1
+        self._cleared = 0
 
     async def write(self, doing: str, work: Callable[[Transaction], Awaitable[T]]) -> T:
         """Do work in a transaction, which it begins and commits.
@@ -142,6 +148,41 @@ class Database:
         read = await self.run(doing, "read_probe")
         if not written or read[0][0] < written[0][0]:
             raise StoreUnavailable(doing, "what was written is not what is read")
+        await self.prove_room()
+
+    async def prove_room(self) -> None:
+        """Prove that there is room for messages, where that is in doubt (MS-15).
+
+        It is in doubt at the start, and since a write failed for lack of room or with
+        its connection. A probe that is written over itself finds room on a full disk,
+        where no message does; what is written here is rolled back.
+
+        Raises:
+            StoreUnavailable: there is none, or nobody knows.
+        """
+        doubts = self._doubts
+        if doubts == self._cleared:
+            return
+        rows = -(-self._settings.readiness_room_bytes // _ROOM_ROW_BYTES)
+
+        async def work(transaction: Transaction) -> None:
+            await transaction.begin(
+                ("use_room_of_the_database", ()),
+                ("make_room", ()),
+                ("fill_room", (rows, _ROOM_ROW_BYTES)),
+            )
+
+        try:
+            await self.write("write as much as a message takes", work)
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, server_says.InsufficientPrivilege):
+                raise
+            logger.warning(
+                "whether there is room on the disk is not proven: GRANT TEMPORARY ON"
+                " DATABASE to this role"
+            )
+        # A write that has failed meanwhile is a doubt of its own.
+        self._cleared = doubts
 
     async def write_at_once(
         self, doing: str, *statements: Statement
@@ -195,7 +236,9 @@ class Database:
         transaction = Transaction(connection)
         try:
             async with asyncio.timeout(self._settings.database_transaction_seconds):
-                return await work(transaction)
+                result = await work(transaction)
+                await self._end(connection)
+                return result
         except TimeoutError as error:
             await connection.close()
             raise StoreUnavailable(
@@ -215,6 +258,9 @@ class Database:
         self, doing: str, transaction: Transaction, error: psycopg.Error
     ) -> Exception:
         """Return what to raise: whether it is certain that nothing was done."""
+        if isinstance(error, server_says.DiskFull) or transaction.connection.closed:
+            # A server that has no room for its log ends.
+            self._doubts += 1
         if isinstance(error, _TRANSIENT):
             return _RolledBack(error)
         if isinstance(error, server_says.ReadOnlySqlTransaction):
@@ -231,6 +277,12 @@ class Database:
                 doing, f"{worded(error)}: it may or may not have been done"
             )
         return _RolledBack(error)
+
+    @staticmethod
+    async def _end(connection: StoreConnection) -> None:
+        """Roll back what was begun and not committed; its driver would commit it."""
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            await connection.rollback()
 
     @staticmethod
     async def _give_up(connection: StoreConnection) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from bright_server.clock import Clock
-from bright_server.commit.groups import NotStored, Outcome, Work
+from bright_server.commit.groups import NotStored, Outcome, Probe, Work
 from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.postgresql.database import (
@@ -40,6 +40,13 @@ class PostgresqlObservations:
 
     async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
         """See `ObservationStore.commit_group`."""
+        outcomes = await self._commit_together(group)
+        probes = [i for i, work in enumerate(group) if isinstance(work, Probe)]
+        if probes and (fault := await self._room_fault()) is not None:
+            return [fault if i in probes else each for i, each in enumerate(outcomes)]
+        return outcomes
+
+    async def _commit_together(self, group: Sequence[Work]) -> list[Outcome]:
         try:
             return await self._commit(group)
         except StoreUnavailable as error:
@@ -47,6 +54,14 @@ class PostgresqlObservations:
                 raise
             logger.warning("a group of %d is done one by one: %s", len(group), error)
         return [await self._commit_alone(work) for work in group]
+
+    async def _room_fault(self) -> NotStored | None:
+        """Say why there may be no room for messages, though there was for a probe."""
+        try:
+            await self._database.prove_room()
+        except StoreUnavailable as error:
+            return NotStored(error.reason)
+        return None
 
     async def read_probe(self) -> int:
         """See `ObservationStore.read_probe`."""

@@ -243,6 +243,18 @@ UPDATE readiness SET probe = greatest(probe, %s)
 -- name: rewrite_probe
 UPDATE readiness SET probe = probe RETURNING probe
 
+-- name: use_room_of_the_database
+-- Where the messages are, wherever this server keeps what is temporary.
+SET LOCAL temp_tablespaces = ''
+
+-- name: make_room
+CREATE TEMPORARY TABLE room_for_messages (filling text NOT NULL) ON COMMIT DROP
+
+-- name: fill_room
+INSERT INTO room_for_messages SELECT repeat('x', row_bytes)
+FROM (VALUES (%s::integer, %s::integer)) AS wanted (rows, row_bytes),
+    generate_series(1, wanted.rows)
+
 -- name: read_probe
 SELECT probe FROM readiness
 

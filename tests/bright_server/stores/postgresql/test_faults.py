@@ -10,17 +10,24 @@ import pytest
 
 from bright_server.authorization.contract import Standing
 from bright_server.commit.groups import BatchCommitted, Denied, Outcome
+from bright_server.commit.records import CommitIntent, CommitState, CommittedMessage
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
 from bright_server.messages import Grant
+from bright_server.stores.observed_commits import request_of
 from bright_server.stores.postgresql.connection import StoreConnection, connected
+from bright_server.stores.postgresql.database import Transaction
 from bright_server.stores.postgresql.store import PostgresqlBackend
 from bright_server.testing.engines.postgresql import PostgresqlServer
 from bright_server.testing.sends import (
     CONVERSATION,
+    DELIVERY,
     Everybody,
     batch_of,
+    brought_to,
+    candidate_of,
     committed,
     granted,
+    published,
     sending,
     showing,
 )
@@ -29,6 +36,9 @@ from tests.bright_server.stores.group_suite.works import sequences
 from tests.bright_server.stores.postgresql.under_test import PostgresqlUnderTest
 
 DEADLINE_SECONDS = 20
+_WAITS_FOR_NOBODY = (
+    "SELECT 1 WHERE current_setting('synchronous_standby_names') = 'nobody'"
+)
 _OTHERS = (
     "FROM pg_stat_activity WHERE application_name = 'bright'"
     " AND pid <> pg_backend_pid()"
@@ -126,6 +136,68 @@ async def test_ms_27_a_commit_that_no_standby_has_is_no_ack(
         (again,) = await commit(backend, grant, "p2", "p3", "p4")
         assert sequences(again) == [(2, True), (3, True), (4, False)]
         assert len(await stores.published(backend)) == 4
+
+
+@asynccontextmanager
+async def without_its_standby(server: PostgresqlServer) -> AsyncIterator[None]:
+    """Have the server wait, for each commit, for a standby that is not there."""
+    server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    server.execute("SELECT pg_reload_conf()")
+    try:
+        await until(lambda: bool(server.execute(_WAITS_FOR_NOBODY)))
+        yield
+    finally:
+        server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        server.execute("SELECT pg_reload_conf()")
+
+
+async def test_ms_27_an_ack_is_not_repeated_before_the_standby_has_it(
+    server: PostgresqlServer, stores: PostgresqlUnderTest
+) -> None:
+    """MS-27: a commit whose wait was called off is seen, and is on this disk alone."""
+    changes = {"database_transaction_seconds": 0.5}
+    async with stores.opened(ManualClock(), Everybody(), **changes) as backend:
+        commits = backend.commits
+        grant = await granted(backend)
+        await commit(backend, grant, "p1")
+        shown = request_of(CONVERSATION, showing("p1"))
+        request = sending("s2")
+        intent = await brought_to(CommitState.RECORDED, backend, request)
+        assert isinstance(intent, CommitIntent)
+        publication = await published(backend, intent)
+        async with without_its_standby(server):
+            with pytest.raises(StoreUnavailable):
+                await commits.mark_published_and_committed(intent, publication)
+            for each in (request, shown):
+                for asked in (
+                    commits.load_commit_for_request(each),
+                    commits.load_commit(each.key, CONVERSATION),
+                    commits.reserve(each, DELIVERY, candidate_of(each)),
+                ):
+                    with pytest.raises(StoreUnavailable):
+                        await asked
+            nothing = await commits.load_commit_for_request(sending("s3"))
+            assert nothing is None
+
+        again = await commits.load_commit_for_request(request)
+        assert isinstance(again, CommittedMessage)
+        assert again.coordinates == intent.coordinates
+
+
+async def test_ms_30_what_ends_with_nothing_done_leaves_nothing_open(
+    server: PostgresqlServer, stores: PostgresqlUnderTest
+) -> None:
+    """MS-30: its lock is let go of at once, and not by the driver's own commit."""
+    async with stores.opened(ManualClock(), Everybody()) as backend:
+        grant = await granted(backend)
+        await commit(backend, grant, "p1")
+
+        async def look(transaction: Transaction) -> None:
+            await transaction.begin(("lock_outbox_end", ()))
+            server.execute(f"SELECT pg_terminate_backend(pid) {_OTHERS}")
+
+        with pytest.raises(StoreUnavailable):
+            await backend.database.write("look", look)
 
 
 async def test_a_lock_that_is_held_too_long_has_its_bound(
