@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import Membership
+from bright_server.commit.encoding import envelope_of
 from bright_server.commit.groups import ObservedBatch
+from bright_server.commit.identity import identity_digest
 from bright_server.commit.records import (
     AuthenticatedSend,
     CommitIntent,
@@ -21,6 +23,7 @@ from bright_server.commit.records import (
     ReserveCandidate,
     ReserveResult,
 )
+from bright_server.errors import StoreUnavailable
 from bright_server.fanout.contract import CommittedEnvelope, LogPosition
 from bright_server.messages import ObservedMessage
 from bright_server.stores.memory.commits import MemoryMessageStore
@@ -149,6 +152,37 @@ class NeverForgetsHistory(MemoryMessageStore):
     async def history_page(self, query: HistoryQuery) -> HistoryPage:
         self._commits.expiries.clear()
         return await super().history_page(query)
+
+
+class PublishesWhenItRecords(MemoryMessageStore):
+    async def put_record(self, intent: CommitIntent) -> None:
+        await super().put_record(intent)
+        self._commits.log.append(envelope_of(intent))
+
+
+class LetsErrorsOfPythonThrough(MemoryMessageStore):
+    async def reserve(
+        self,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery,
+        candidate: ReserveCandidate,
+    ) -> ReserveResult:
+        identity_digest(request)
+        return await super().reserve(request, delivery, candidate)
+
+
+class TalksOfItsTables(MemoryMessageStore):
+    async def reserve(
+        self,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery,
+        candidate: ReserveCandidate,
+    ) -> ReserveResult:
+        try:
+            return await super().reserve(request, delivery, candidate)
+        except StoreUnavailable as error:
+            said = 'a row of the relation "single_commit" is not UTF8'
+            raise StoreUnavailable("reserve", said) from error
 
 
 class BrokenUnderTest(MemoryUnderTest):
