@@ -1,11 +1,68 @@
-"""What no store can keep, said in the store's own words. No I/O."""
+"""What no store can keep, said in the store's own words. No I/O.
+
+It is refused before anything is reserved, and on every store alike: what is frozen once
+and cannot be written by a later step would be a hole for ever, before which every
+reader stops (MS-21).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from typing import Final, cast
 
+from bright_server.commit.records import (
+    AuthenticatedSend,
+    FrozenDelivery,
+    ReserveCandidate,
+)
 from bright_server.errors import StoreUnavailable
+from bright_server.wire.text import is_storable
+
+# Redis' scripts count in doubles; beyond this they could not tell two numbers apart.
+LARGEST_NUMBER: Final = 2**53
+# An index entry of PostgreSQL takes so much, and not much more.
+LONGEST_ID_BYTES: Final = 2_048
+
+
+def check_storable(
+    request: AuthenticatedSend, delivery: FrozenDelivery, candidate: ReserveCandidate
+) -> None:
+    """Refuse what a later step of the commit could not write.
+
+    Raises:
+        StoreUnavailable: and where it stands; nothing was done.
+    """
+    for part in (request, delivery, candidate):
+        for path, value in _leaves(part, type(part).__name__):
+            fault = _fault_of(value)
+            if fault is not None:
+                raise StoreUnavailable("reserve a message", f"{path} {fault}")
+    if len(candidate.message_id.encode()) > LONGEST_ID_BYTES:
+        raise StoreUnavailable(
+            "reserve a message", f"its id has more than {LONGEST_ID_BYTES} bytes"
+        )
+
+
+def _fault_of(value: object) -> str | None:
+    if isinstance(value, str) and not is_storable(value):
+        return "holds NUL or half a surrogate pair"
+    if isinstance(value, int) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
+        return "is too large a number"
+    return None
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from _leaves(getattr(value, field.name), f"{path}.{field.name}")
+    elif isinstance(value, tuple):
+        # A conversation's key, and mentions.
+        for index, item in enumerate(cast("tuple[object, ...]", value)):
+            yield from _leaves(item, f"{path}.{index}")
+    else:
+        yield path, value
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import Final
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import Membership, MessageStore
@@ -35,7 +36,9 @@ from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 from bright_server.stores.history_pages import check_query, cut
 from bright_server.stores.memory.state import Commits
-from bright_server.stores.storable import storable
+from bright_server.stores.storable import check_storable, storable
+
+_HOUR_MS: Final = 3_600_000
 
 
 class MemoryMessageStore(MessageStore):
@@ -65,6 +68,7 @@ class MemoryMessageStore(MessageStore):
         there = self._of_request(request)
         if there is not None:
             return there
+        check_storable(request, delivery, candidate)
         with storable("reserve a message"):
             identity = identity_digest(request)
         conversation = self._commits.conversations[request.conversation]
@@ -150,7 +154,8 @@ class MemoryMessageStore(MessageStore):
         """See `MessageStore.hold_lease`."""
         now_ms = self._clock.now_ms()
         holding, until_ms = self._leases.get(name, (holder, 0))
-        if holding != holder and now_ms < until_ms:
+        # One that ends hours later was taken while the clock ran ahead: it is none.
+        if holding != holder and now_ms < until_ms <= now_ms + ttl_ms + _HOUR_MS:
             return False
         self._leases[name] = (holder, now_ms + ttl_ms)
         return True

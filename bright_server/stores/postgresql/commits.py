@@ -56,7 +56,7 @@ from bright_server.stores.postgresql.conversations import (
 )
 from bright_server.stores.postgresql.database import Database, Statement, Transaction
 from bright_server.stores.postgresql.history import read_page
-from bright_server.stores.storable import storable
+from bright_server.stores.storable import check_storable, storable
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +94,7 @@ class PostgresqlMessageStore(MessageStore):
         delivery: FrozenDelivery,
         candidate: ReserveCandidate,
     ) -> ReserveResult:
+        check_storable(request, delivery, candidate)
         intent: CommitIntent | None = None
         while intent is None:
             kept = await self._kept(request.key)

@@ -34,7 +34,6 @@ from bright_server.errors import (
     CommitUnknown,
     IdentityConflict,
     PublicationConflict,
-    StoreUnavailable,
     WrongCommitState,
 )
 from bright_server.fanout.contract import LogPosition
@@ -45,11 +44,11 @@ from bright_server.stores.redis.connection import RedisLink
 from bright_server.stores.redis.durability import prove_durable
 from bright_server.stores.redis.intents import KeptCommit
 from bright_server.stores.redis.keys import Layout, lease
-from bright_server.stores.redis.members import check_record, of_record
+from bright_server.stores.redis.members import of_record
 from bright_server.stores.redis.reader import RedisHistory
 from bright_server.stores.redis.recovery import scan
 from bright_server.stores.redis.scripts import Call, call
-from bright_server.stores.storable import storable
+from bright_server.stores.storable import check_storable, storable
 
 _READING: Final = "read a commit"
 
@@ -86,14 +85,11 @@ class RedisMessageStore(MessageStore):
         delivery: FrozenDelivery,
         candidate: ReserveCandidate,
     ) -> ReserveResult:
+        check_storable(request, delivery, candidate)
         grouped = await self._claims.grouped_elsewhere(request)
         if grouped is not None:
             raise IdentityConflict(request.key.client_message_id)
         record = record_of(request, candidate)
-        try:
-            check_record(record)
-        except OverflowError as error:
-            raise StoreUnavailable("reserve a message's place", str(error)) from error
         frozen = encode_frozen(request.key, record, delivery)
         claim = await self._claims.take(
             request, identity_digest(request), frozen, candidate.created_at_ms

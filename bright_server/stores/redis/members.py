@@ -43,17 +43,6 @@ def of_batch(message: ObservedMessage) -> tuple[str, int, bytes, str]:
     return message.message_id, sent, canonical_content(message), message.raw or ""
 
 
-def check_record(record: MessageRecord) -> None:
-    """Refuse a record whose numbers scripts could not compare.
-
-    Raises:
-        OverflowError: and which number.
-    """
-    exact(observed_of(record).sent_at_ms)
-    exact(record.created_at_ms)
-    exact(record.history_expires_at_ms or 0)
-
-
 def of_record(record: MessageRecord) -> bytes:
     """Return a record as the script `record` takes it: a member but its sequence."""
     sent = observed_of(record).sent_at_ms

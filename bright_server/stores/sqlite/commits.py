@@ -46,6 +46,7 @@ from bright_server.stores.sqlite.connection import (
 from bright_server.stores.sqlite.history import read_page
 from bright_server.stores.sqlite.queries import SQL
 from bright_server.stores.sqlite.transactions import StepRunner
+from bright_server.stores.storable import check_storable
 
 T = TypeVar("T")
 
@@ -76,6 +77,7 @@ class SqliteCommits(MessageStore):
         candidate: ReserveCandidate,
     ) -> ReserveResult:
         """See `MessageStore.reserve`."""
+        check_storable(request, delivery, candidate)
         with translated("reserve"):
             asked = steps.Reservation.of(request, delivery, candidate)
         return await self._run(partial(steps.reserve, asked=asked))

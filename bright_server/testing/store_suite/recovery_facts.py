@@ -127,6 +127,16 @@ class RecoverySuite:
         async with stores.opened(ManualClock(), Everybody()) as backend:
             assert not await backend.commits.hold_lease("lease", "another", 60_000)
 
+    async def test_a_lease_of_a_clock_that_ran_ahead_is_none(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21: its holder may be dead, and nobody would recover for so long."""
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            hold = backend.commits.hold_lease
+            assert await hold("lease", "ahead", 100 * 86_400_000)
+            assert await hold("lease", "living", 60_000)
+            assert not await hold("lease", "ahead", 60_000)
+
     async def test_a_dead_holder_loses_its_lease(self, stores: StoreUnderTest) -> None:
         """MS-26: once its time is over, by whatever clock the store goes."""
         clock = ManualClock()

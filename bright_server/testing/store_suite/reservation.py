@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any, TypeAlias, cast
 
 from bright_server.commit.encoding import record_of
 from bright_server.commit.identity import full_identity, is_identity_of
 from bright_server.commit.records import (
+    AuthenticatedSend,
     CommitIntent,
     CommitState,
     CommittedMessage,
     FrozenDelivery,
+    ReserveCandidate,
 )
-from bright_server.errors import CommitUnreadable, IdentityConflict
+from bright_server.errors import CommitUnreadable, IdentityConflict, StoreUnavailable
+from bright_server.messages import ObservedMessage
+from bright_server.stores.observed_commits import request_of
 from bright_server.testing.manual_clock import ManualClock
-from bright_server.testing.refusals import refused
+from bright_server.testing.refusals import refused, see_that_no_back_end_shows_through
 from bright_server.testing.sends import (
     CONVERSATION,
     DELIVERY,
@@ -25,13 +30,72 @@ from bright_server.testing.sends import (
     brought_to,
     candidate_of,
     committed,
+    gone_on_to,
     others_of,
     reserved,
     sending,
 )
+from bright_server.testing.store_suite.history import EVERYTHING
 from bright_server.testing.under_test import StoreUnderTest
 
 RACERS = 20
+
+Odd: TypeAlias = tuple[AuthenticatedSend, FrozenDelivery, ReserveCandidate]
+
+
+def odd_ones() -> dict[str, Odd]:
+    """Return what some database cannot hold, or only with care, by what is odd."""
+    odd: dict[str, Odd] = {}
+
+    def add(
+        what: str,
+        request: AuthenticatedSend,
+        delivery: FrozenDelivery = DELIVERY,
+        **given: object,
+    ) -> None:
+        odd[what] = (request, delivery, candidate_of(request, **given))
+
+    for name, text in (("NUL", "a\0b"), ("half a pair", "a\ud800b"), ("no text", "")):
+        said = sending().content
+        for part in (
+            "author_id", "direction", "kind", "text", "content", "quote", "recall",
+            "custom_type", "body_reference",
+        ):  # fmt: skip
+            what = f"{name} as {part}"
+            content = replace(said, **cast("dict[str, Any]", {part: text}))
+            add(what, sending(what, content=content))
+        for part in ("device", "reply_to"):
+            what = f"{name} as {part}"
+            add(what, sending(what, **{part: text}))
+        what = f"{name} as mention"
+        add(what, sending(what, mentions=(text,)))
+        for part in ("recipient", "group"):
+            what = f"{name} as {part}"
+            delivery = replace(DELIVERY, **cast("dict[str, Any]", {part: text}))
+            add(what, sending(what), delivery)
+        add(f"{name} as raw", sending(f"{name} as raw"), raw=text)
+        add(f"{name} as id", sending(f"{name} as id"), message_id=f"id{text}")
+    for number in (-1, 2**53, -(2**53), 2**53 + 1, 2**63, -(2**63) - 1, 2**70):
+        what = f"{number} as time"
+        content = replace(sending().content, sent_at_ms=number)
+        add(what, sending(what, content=content))
+        add(f"{number} made", sending(f"{number} made"), created_at_ms=number)
+        if number < 0 or number >= 2**53:
+            what = f"{number} as version"
+            add(what, sending(what), replace(DELIVERY, member_version=number))
+        if number >= 2**53:
+            what = f"{number} as expiry"
+            add(what, sending(what), history_expires_at_ms=number)
+    for size in (2_000, 3_000, 20_000):
+        # That no compression makes small.
+        name = "".join(chr(0x4E00 + (n * n * 7919) % 20_000) for n in range(size // 3))
+        shown = ObservedMessage(
+            name, "b", "inbound", NOW_MS, "text", "t", None, None, None, None
+        )
+        add(f"{size} bytes as page's id", request_of(CONVERSATION, shown))
+        what = f"{size} bytes as id"
+        add(what, sending(what), message_id=f"{name}.")
+    return odd
 
 
 class ReservationSuite:
@@ -93,6 +157,36 @@ class ReservationSuite:
         assert intent.coordinates.message_id == first.message_id
         assert intent.publication is None
         assert is_identity_of(intent.identity, request)
+
+    async def test_what_was_reserved_can_be_committed(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21: what a later step could not write is refused, and leaves no hole.
+
+        Every reader of the conversation would stop before it, for ever.
+        """
+        told: list[str] = []
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            for number, (what, odd) in enumerate(odd_ones().items()):
+                request, delivery, candidate = odd
+                try:
+                    intent = await backend.commits.reserve(request, delivery, candidate)
+                except StoreUnavailable as error:
+                    see_that_no_back_end_shows_through(error)
+                    continue
+                assert isinstance(intent, CommitIntent), what
+                done = await gone_on_to(CommitState.COMMITTED, backend, intent)
+                assert isinstance(done, CommittedMessage), (number, what)
+                told.append(candidate.message_id)
+            commits = backend.commits
+            assert not await commits.scan_recoverable_commits(2**53, 10)
+            await brought_to(CommitState.COMMITTED, backend, sending("after"))
+            found, _ = await backend.messages.messages_after(CONVERSATION, 0, 100)
+            page = await commits.history_page(EVERYTHING)
+        ids = [each.message.message_id for each in found]
+        assert ids == [each.record.message_id for each in page.items]
+        assert ids == [*told, candidate_of(sending("after")).message_id]
+        assert [each.sequence for each in found] == [*range(1, len(ids) + 1)]
 
     async def test_another_request_of_the_key_is_a_conflict_in_every_state(
         self, stores: StoreUnderTest
