@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from typing import Final
 
 from bright_server.authorization.contract import BindingLedger
 from bright_server.clock import Clock
@@ -19,6 +20,8 @@ from bright_server.errors import InvalidClientMessageId, SendRefused
 from bright_server.messages import BindingId, ConversationKey
 from bright_server.settings import Settings
 from bright_server.wire.text import is_storable
+
+_LARGEST_TIME_MS: Final = 2**53  # no store has to keep more
 
 
 class SendAdmission:
@@ -49,6 +52,9 @@ class SendAdmission:
                 raise SendRefused(
                     "invalid_content", f"{path} holds NUL or half a surrogate pair"
                 )
+        sent_at_ms = request.content.sent_at_ms
+        if sent_at_ms is not None and abs(sent_at_ms) > _LARGEST_TIME_MS:
+            raise SendRefused("invalid_content", "sent_at_ms is no time")
 
     async def admit(
         self, request: AuthenticatedSend, candidate: ReserveCandidate

@@ -12,6 +12,20 @@ ROLLBACK TO step
 -- name: has_single_observations
 SELECT EXISTS (SELECT 1 FROM single_commit WHERE origin = 'observed')
 
+-- name: has_open_sends
+SELECT EXISTS (SELECT 1 FROM single_commit WHERE state < 4 AND origin = 'sent')
+
+-- name: find_open_sends
+-- Those of some conversations that are on their way: their ids are taken, too.
+SELECT s.tenant, s.sender, s.client_message_id, s.number, s.identity, s.conversation,
+    c.channel_account_id, c.conversation_id, s.sequence, s.message_id, s.state, i.frozen,
+    s.log_partition, s.log_offset
+FROM json_each(?) AS wanted
+CROSS JOIN single_commit AS s
+    ON s.conversation = wanted.value AND s.state < 4 AND s.origin = 'sent'
+CROSS JOIN conversation AS c ON c.conversation = s.conversation
+LEFT JOIN commit_intent AS i ON i.number = s.number
+
 -- name: find_commit
 SELECT s.number, s.identity, s.conversation, c.channel_account_id, c.conversation_id,
     s.sequence, s.message_id, s.state, i.frozen, s.log_partition, s.log_offset

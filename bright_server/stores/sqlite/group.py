@@ -24,6 +24,7 @@ from bright_server.commit.groups import (
     ProgressStored,
     Work,
 )
+from bright_server.commit.records import CommitKey
 from bright_server.errors import CommitUnreadable, StoreUnavailable
 from bright_server.messages import Anchor, ConversationKey, ObservedMessage
 from bright_server.stores.group_plan import (
@@ -35,7 +36,7 @@ from bright_server.stores.group_plan import (
 from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.sqlite.bindings import bindings_by_ids
 from bright_server.stores.sqlite.bulk import insert_rows
-from bright_server.stores.sqlite.commit_rows import commit_row
+from bright_server.stores.sqlite.commit_rows import CommitRow, commit_row
 from bright_server.stores.sqlite.commit_steps import finish
 from bright_server.stores.sqlite.connection import scalar
 from bright_server.stores.sqlite.ledgers import Indexed, write_ledgers
@@ -125,7 +126,8 @@ class GroupWriter:
         batches = [batch for _, batch in indexed]
         states = self._states({batch.conversation for batch in batches})
         found = self._find_messages(batches, states)
-        if self._memory.has_single_observations:
+        memory = self._memory
+        if memory.has_single_observations or memory.has_open_sends:
             self._find_single_commits(batches, states, found)
         plan = plan_group(
             batches, states, found, self._result.last_position + 1, self._now_ms
@@ -178,30 +180,64 @@ class GroupWriter:
 
         Its message keeps the place that it has, and the group's ACK stands on a commit.
         """
-        wanted = compact_json(
-            [
-                (*_pair(batch.conversation), message_id)
-                for batch in batches
-                for message_id in batch.messages.message_ids
-            ]
-        )
-        for account, name, message_id, *columns in self._run(
-            "find_observed_commits", (wanted,)
+        for row in (
+            *self._single_observations(batches),
+            *self._open_sends(batches, states),
         ):
-            conversation = ConversationKey(account, name)
-            row = commit_row(observed_key(conversation, message_id), tuple(columns))
             try:
                 finish(self._database, row, self._now_ms)
             except CommitUnreadable as error:
                 # Only the batch that it is in is not stored, see `commit_group`.
                 raise StoreUnavailable("commit", str(error)) from error
-            asked = compact_json({row.ref: [row.coordinates.message_id]})
+            message_id = row.coordinates.message_id
+            asked = compact_json({row.ref: [message_id]})
             ((_, stored),) = map(_stored, self._run("find_messages", (asked,)))
-            ref = states[conversation].ref
+            ref = states[row.coordinates.conversation].ref
             found.setdefault(ref, {})[message_id] = stored
         self._result.last_position = int(
             str(scalar(self._database, SQL["last_position"]))
         )
+
+    def _single_observations(self, batches: Sequence[ObservedBatch]) -> list[CommitRow]:
+        if not self._memory.has_single_observations:
+            return []
+        wanted = [
+            (*_pair(batch.conversation), message_id)
+            for batch in batches
+            for message_id in batch.messages.message_ids
+        ]
+        return [
+            commit_row(
+                observed_key(ConversationKey(account, name), message_id), tuple(columns)
+            )
+            for account, name, message_id, *columns in self._run(
+                "find_observed_commits", (compact_json(wanted),)
+            )
+        ]
+
+    def _open_sends(
+        self,
+        batches: Sequence[ObservedBatch],
+        states: dict[ConversationKey, ConversationState],
+    ) -> list[CommitRow]:
+        """Return what is sent under ids that a page shows as well.
+
+        History holds an id once. Were it the page's now, what was reserved first could
+        never be recorded, and every reader would stop before it (MS-21).
+        """
+        if not self._memory.has_open_sends:
+            return []
+        shown: dict[ConversationKey, set[str]] = {}
+        for batch in batches:
+            ids = shown.setdefault(batch.conversation, set())
+            ids.update(batch.messages.message_ids)
+        refs = compact_json([states[key].ref for key in shown])
+        found: list[CommitRow] = []
+        for tenant, sender, name, *columns in self._run("find_open_sends", (refs,)):
+            row = commit_row(CommitKey("sent", tenant, sender, name), tuple(columns))
+            if row.coordinates.message_id in shown[row.coordinates.conversation]:
+                found.append(row)
+        return found
 
     def _write_plan(self, plan: GroupPlan) -> None:
         if plan.changed:

@@ -54,6 +54,7 @@ class WriterMemory:
         self.conversations = ConversationCache(limit)
         self.last_position = 0
         self.has_single_observations = False
+        self.has_open_sends = False
         self._seen_version: object = None
 
     def refresh(self, database: sqlite3.Connection) -> None:
@@ -67,6 +68,7 @@ class WriterMemory:
         self.has_single_observations = bool(
             scalar(database, SQL["has_single_observations"])
         )
+        self.has_open_sends = bool(scalar(database, SQL["has_open_sends"]))
         self._seen_version = version
 
     def forget(self) -> None:

@@ -29,6 +29,7 @@ from bright_server.testing.sends import (
     brought_to,
     candidate_of,
     committed,
+    gone_on_to,
     granted,
     published,
     reserved,
@@ -205,6 +206,45 @@ class BothDoorsSuite:
             found, _ = await backend.messages.messages_after(CONVERSATION, 1, 10)
             assert [each.sequence for each in found] == [2, 3]
             assert found[0].message.text == "hello"
+
+    async def test_an_id_that_a_page_and_a_sender_have_keeps_nobody_waiting(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21: whoever reserved first can be committed, whatever a page shows.
+
+        The page's message has a place of its own, or is a conflict.
+        """
+        states = [state for state in CommitState if state < CommitState.COMMITTED]
+        given: dict[str, int] = {}
+        async with stores.opened(ManualClock(), Everybody()) as backend:
+            grant = await granted(backend)
+            await backend.observations.commit_group([batch_of(grant, showing("a"))])
+            for state in states:
+                request, name = sending(f"s{state}"), f"id-{state}"
+                intent = await reserved(backend, request, message_id=name)
+                await gone_on_to(state, backend, intent)
+                batch = batch_of(grant, showing(name, "the page's"), showing("a"))
+                [outcome] = await backend.observations.commit_group([batch])
+                assert isinstance(outcome, BatchCommitted)
+                if 0 in outcome.conflicts:
+                    assert outcome.sequences[0] == intent.coordinates.sequence
+                else:
+                    given[name] = outcome.sequences[0]
+                await backend.commits.put_record(intent)
+                done = await backend.commits.mark_published_and_committed(
+                    intent, await published(backend, intent)
+                )
+                assert done.coordinates == intent.coordinates
+            found, _ = await backend.messages.messages_after(CONVERSATION, 0, 100)
+            page = await backend.commits.history_page(EVERYTHING)
+            keys = await stores.published(backend)
+        total = 1 + len(states) + len(given)
+        assert [each.sequence for each in found] == list(range(1, total + 1))
+        assert numbers(page) == list(range(1, total + 1))
+        assert len(keys) == len(set(keys)) == total
+        said = [each.message.text for each in found]
+        assert said.count("hello") == 1 + len(states)
+        assert said.count("the page's") == len(given)
 
     async def test_both_doors_race_for_one_counter(
         self, stores: StoreUnderTest
