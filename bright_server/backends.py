@@ -21,7 +21,7 @@ from bright_server.database_address import (
     RedisServer,
     SqliteFile,
 )
-from bright_server.errors import ConfigurationError
+from bright_server.errors import ConfigurationError, StoreMissing
 from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 
@@ -67,11 +67,15 @@ class _OwnBindings:
 
 @asynccontextmanager
 async def bindings_opened(
-    settings: Settings, clock: Clock
+    settings: Settings, clock: Clock, *, make: bool = True
 ) -> AsyncIterator[BindingLedger]:
     """Open only the bindings, beside running servers or without one.
 
+    Without `make` no database is made on a server that has none there; a file is made
+    in any case.
+
     Raises:
+        StoreMissing: there is none, and none is made.
         MessageStoreError: the database cannot be opened.
         ConfigurationError: it ends with this process, or its driver is not installed.
     """
@@ -81,6 +85,8 @@ async def bindings_opened(
         async with only(settings.database_path, clock) as bindings:
             yield bindings
         return
+    if not make and not (await schema_state(settings)).version:
+        raise StoreMissing(str(settings.database))
     async with opened(settings, clock) as backend:
         yield backend.bindings
 

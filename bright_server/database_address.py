@@ -18,10 +18,20 @@ from typing import Final, TypeAlias
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# What is meant as an address of a server, or of nothing, and is none: as a path it
+# would be made, and shown, with whatever secret it holds.
+_SLIP: Final = re.compile(
+    r"\s*:?(postgresql|postgres|rediss?|valkeys?|sqlite|memory|file|jdbc)\s*:"
+    r"|.*://"
+    r"|(.*[\s;])?(host|hostaddr|dbname|user|password|sslpassword|passfile)\s*="
+    r"|[^/]*:[^/]*@",
+    re.IGNORECASE | re.DOTALL,
+)
 _HOST: Final = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[\w.-]+))(?::(?P<port>[0-9]{1,5}))?"
 )
 _HIGHEST_PORT: Final = 65_535
+_HIGHEST_NUMBER: Final = 2**31 - 1
 _USES: Final = (
     "give the path of a file, postgresql://USER@HOST:PORT/NAME,"
     " redis://HOST:PORT/NUMBER, rediss://… or memory:"
@@ -128,6 +138,11 @@ def database_address(given: object) -> DatabaseAddress:
         return InMemory()
     scheme = _SCHEME.match(given)
     if scheme is None:
+        if _SLIP.match(given):
+            raise ValueError(
+                f"it is no path and no address: {_USES}; a password comes from"
+                " BRIGHT_DATABASE_PASSWORD_FILE"
+            )
         return SqliteFile(Path(given))
     url = _Url(given[scheme.end() :])
     match scheme[1].lower():
@@ -210,7 +225,7 @@ def _redis(url: _Url, *, tls: bool) -> RedisServer:
     if options and not tls:
         raise ValueError("its options are for TLS: give rediss://HOST:PORT/NUMBER")
     number = url.path or "0"
-    if not (number.isascii() and number.isdigit()):
+    if not (number.isascii() and number.isdigit() and int(number) <= _HIGHEST_NUMBER):
         raise ValueError("its database is a number: give redis://HOST:PORT/NUMBER")
     return RedisServer(hosts, int(number), user, tls, options)
 

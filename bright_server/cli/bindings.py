@@ -93,7 +93,9 @@ def _check_texts(parsed: argparse.Namespace) -> None:
 
 def _list(parsed: argparse.Namespace) -> int:
     async def read() -> list[Binding]:
-        async with backends.bindings_opened(settings, SystemClock()) as bindings:
+        async with backends.bindings_opened(
+            settings, SystemClock(), make=False
+        ) as bindings:
             return await bindings.all()
 
     settings = settings_of_existing(parsed)
@@ -115,7 +117,7 @@ def _list(parsed: argparse.Namespace) -> int:
 def _revoke(parsed: argparse.Namespace) -> int:
     async def revoke() -> Binding | None:
         clock = SystemClock()
-        async with backends.bindings_opened(settings, clock) as bindings:
+        async with backends.bindings_opened(settings, clock, make=False) as bindings:
             return await bindings.revoke(BindingId(parsed.binding_id), clock.now_ms())
 
     settings = settings_of_existing(parsed)

@@ -77,6 +77,19 @@ def test_an_address_is_read_and_shown_as_what_it_is(
         "redis://",
         "redis://h/one",
         "redis://h?sslcert=/c.pem",
+        "redis://h/2147483648",
+        "redis:h",
+        "Redis:/h/0",
+        " redis://h",
+        "postgresql:/h/db",
+        "jdbc:postgresql://h/db",
+        "MEMORY:",
+        "memory:x",
+        ":memory:",
+        "file:bright.db",
+        "sqlite:bright.db",
+        "dbname=bright",
+        "host=h user=u",
     ],
 )
 def test_what_is_no_address_is_refused_with_what_one_is(text: str) -> None:
@@ -96,6 +109,13 @@ def test_what_is_no_address_is_refused_with_what_one_is(text: str) -> None:
         f"redis://:{SECRET}@h/0",
         f"rediss://u:{SECRET}@h",
         f"mysql://u:{SECRET}@h/db",
+        f"redis:{SECRET}@h",
+        f"postgresql:/u:{SECRET}@h/db",
+        f" postgresql://u:{SECRET}@h/db",
+        f"jdbc:postgresql://u:{SECRET}@h/db",
+        f"u:{SECRET}@h/db",
+        f"host=h dbname=x password={SECRET}",
+        f"PASSWORD = {SECRET}",
     ],
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(
