@@ -18,10 +18,11 @@ from bright_server.commit.transfer import (
     CopiedLogEntry,
     CopiedMessage,
     CopiedRecord,
+    CopyMark,
     StoreExport,
     StoreImport,
 )
-from bright_server.errors import CopyDiffers
+from bright_server.errors import CopyDiffers, CopyRefused
 from bright_server.fanout.contract import LogPosition
 from bright_server.wire.text import canonical_json
 
@@ -56,11 +57,13 @@ async def copy_store(
     """Copy what is not copied yet, compare all of it, and finish the copy.
 
     Raises:
-        CopyRefused: the target holds something else.
+        CopyRefused: the target holds something else, or this copy, begun under the
+            source's name although it is now to have one of its own, or otherwise.
         CopyDiffers: the stores are not equal; the copy stays unfinished.
         MessageStoreError: a store failed; the same call goes on later.
     """
     mark = await target.begin(source.facts, store_id)
+    _refuse_other_name(mark, store_id)
     while mark.kind is not None:
         page = await source.page(mark.kind, mark.cursor, page_size)
         kind = mark.kind
@@ -78,6 +81,16 @@ async def copy_store(
         raise CopyDiffers(mark.source.store_id, ", ".join(different))
     await target.finish(mark)
     return CopyReport(mark.store_id, records, _keeps_places(source, target))
+
+
+def _refuse_other_name(mark: CopyMark, store_id: str) -> None:
+    is_moved = mark.store_id == mark.source.store_id
+    if is_moved != (store_id == mark.source.store_id):
+        began = "without --new-id" if is_moved else "with --new-id"
+        raise CopyRefused(
+            f"store {mark.store_id}",
+            f"its copy was begun {began}: go on with it as it was begun, or remove it",
+        )
 
 
 def _after(kind: str) -> str | None:

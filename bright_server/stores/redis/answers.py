@@ -27,7 +27,10 @@ _REASONS: Final[tuple[tuple[type[RedisError], str], ...]] = (
     (OutOfMemoryError, "the server's memory is full (maxmemory): give it more"),
     (BusyLoadingError, "the server is still loading its data"),
     (ClusterDownError, "the cluster is down"),
-    (AuthenticationError, "the server refused user or password"),
+    (
+        AuthenticationError,
+        "the server refused user or password: check BRIGHT_DATABASE_PASSWORD_FILE",
+    ),
     (NoPermissionError, "the server's access list forbids it to this user"),
 )
 _CODES: Final = {

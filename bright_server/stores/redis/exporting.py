@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Any, Final, cast
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final
 
 from bright_server.commit.records import (
-    CommitIntent,
     CommitKey,
-    CommitState,
-    Coordinates,
 )
 from bright_server.commit.transfer import (
-    CopiedAnchor,
     CopiedBinding,
-    CopiedCard,
-    CopiedCardConflict,
     CopiedCommit,
-    CopiedConflict,
-    CopiedConversation,
-    CopiedFacts,
     CopiedLogEntry,
     CopiedMessage,
     CopiedPage,
-    CopiedProfile,
     CopiedRecord,
     StoreFacts,
 )
@@ -32,6 +23,13 @@ from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey
 from bright_server.stores.redis.bindings import binding_of
 from bright_server.stores.redis.connection import RedisLink
+from bright_server.stores.redis.exported import (
+    PARTS,
+    SEVERAL,
+    commit_of,
+    message_of,
+    records_of,
+)
 from bright_server.stores.redis.intents import kept_commit
 from bright_server.stores.redis.keys import (
     BINDINGS,
@@ -51,8 +49,8 @@ _SCANNED: Final = 1_000
 class RedisExport:
     """See `StoreExport`; it does not own its link.
 
-    Names of claims have no order on the server: all of them are held here, some sixty
-    bytes for each message that was committed by itself.
+    Names of claims have no order on the server: all of them are held here, about a
+    hundred bytes for each message that was committed by itself.
     """
 
     def __init__(self, link: RedisLink, layout: Layout, facts: StoreFacts) -> None:
@@ -69,7 +67,7 @@ class RedisExport:
     async def page(self, kind: str, cursor: str | None, limit: int) -> CopiedPage:
         """See `StoreExport.page`.
 
-        What a conversation has several of comes whole, and may be more than the limit.
+        What a conversation has several of comes whole: more than the limit, if it has.
         """
         after: Any = None if cursor is None else parse_json(cursor)
         if kind == "bindings":
@@ -155,31 +153,49 @@ class RedisExport:
         )
         conversation = ConversationKey(*(name.decode() for name in named))
         return [
-            _message(conversation, Member(conversation, kept), shard, first - low)
+            message_of(conversation, Member(conversation, kept), shard, first - low)
             for kept in members
         ]
 
     async def _conversations(
         self, kind: str, shard: int, start: int, limit: int
     ) -> CopiedPage:
+        records: list[CopiedRecord] = []
         while shard < self._layout.shards:
             keys = ShardKeys(shard)
+            room = limit - len(records)
             refs = await self._link.run(
                 _DOING,
-                ("ZRANGE", keys.conversations, start, start + limit - 1),
+                ("ZRANGE", keys.conversations, start, start + room - 1),
                 durable=False,
             )
-            if refs:
-                names = [ConversationKeys(keys, ref.decode()) for ref in refs]
-                records = await self._of_conversations(kind, names)
-                return CopiedPage(records, canonical_json((shard, start + len(refs))))
-            shard, start = shard + 1, 0
-        return CopiedPage((), None)
+            names = [ConversationKeys(keys, ref.decode()) for ref in refs]
+            fitting = await self._fitting(kind, names, room, must=not records)
+            records += await self._of_conversations(kind, names[:fitting])
+            start += fitting
+            if fitting < len(names) or len(records) >= limit:
+                return CopiedPage(records, canonical_json((shard, start)))
+            if len(names) < room:
+                shard, start = shard + 1, 0
+        return CopiedPage(records, None)
+
+    async def _fitting(
+        self, kind: str, names: Sequence[ConversationKeys], room: int, *, must: bool
+    ) -> int:
+        """Return of how many conversations the records fit; of one at least, if so."""
+        if kind not in SEVERAL or not names:
+            return len(names)
+        part = PARTS[kind]
+        sizes = await self._link.talk(
+            _DOING, [("HLEN", getattr(keys, part)) for keys in names]
+        )
+        fitting = sum(1 for total in accumulate(sizes) if total <= room)
+        return max(fitting, 1) if must else fitting
 
     async def _of_conversations(
         self, kind: str, names: Sequence[ConversationKeys]
     ) -> list[CopiedRecord]:
-        part = _PARTS[kind]
+        part = PARTS[kind]
         replies = await self._link.talk(
             _DOING,
             [
@@ -192,59 +208,53 @@ class RedisExport:
         for facts, kept in zip(replies[::2], replies[1::2], strict=True):
             known = _texts(facts)
             key = ConversationKey(known["account"], known["conversation"])
-            records += _records(kind, key, _texts(kept))
+            records += records_of(kind, key, _texts(kept))
         return records
 
     async def _commits(self, after: str, limit: int) -> CopiedPage:
         if self._claims is None:
             self._claims = await self._claim_names()
-        names = list(islice((each for each in self._claims if each > after), limit))
+        start = bisect_right(self._claims, after)
+        names = self._claims[start : start + limit]
         claims = await self._link.talk(
             _DOING, [("HMGET", name, *"acotui") for name in names]
         )
-        records = []
+        claimed = []
         for account, conversation, *parts in claims:
             place = ConversationKey(account.decode(), conversation.decode())
             origin, tenant, sender, client_message_id = (
                 each.decode() for each in parts
             )
             key = CommitKey(origin, tenant, sender, client_message_id)
-            records.append(await self.commit(key, place))
-        return _paged(records, names[-1] if names else "", limit)
+            claimed.append((key, place))
+        return _paged(
+            await self._commits_of(claimed), names[-1] if names else "", limit
+        )
 
-    async def commit(self, key: CommitKey, place: ConversationKey) -> CopiedCommit:
-        """Return one commit, whose place is reserved."""
-        keys, name = self._layout.commit(key, place)
-        reply = await self._link.run(
-            _DOING, ("HGETALL", keys.shard.commit(name)), durable=False
+    async def _commits_of(
+        self, claimed: Sequence[tuple[CommitKey, ConversationKey]]
+    ) -> list[CopiedCommit]:
+        """Return the commits of claims whose places are reserved."""
+        named = [self._layout.commit(key, place) for key, place in claimed]
+        hashes = await self._link.talk(
+            _DOING, [("HGETALL", keys.shard.commit(name)) for keys, name in named]
         )
-        kept = kept_commit(key, place, reply)
-        found = kept.commit
-        if isinstance(found, CommitIntent):
-            return CopiedCommit(
-                key,
-                kept.identity,
-                found.coordinates,
-                found.state,
-                found.record.created_at_ms,
-                found.publication.position if found.publication else None,
-                found.record,
-                found.delivery,
-            )
-        sequence = found.coordinates.sequence
-        members = await self._link.run(
-            _DOING, ("ZRANGEBYSCORE", keys.history, sequence, sequence), durable=False
+        kept = [
+            kept_commit(key, place, reply)
+            for (key, place), reply in zip(claimed, hashes, strict=True)
+        ]
+        sequences = [each.commit.coordinates.sequence for each in kept]
+        histories = await self._link.talk(
+            _DOING,
+            [
+                ("ZRANGEBYSCORE", keys.history, sequence, sequence)
+                for (keys, _), sequence in zip(named, sequences, strict=True)
+            ],
         )
-        record = Member(place, members[0]).record if members else None
-        return CopiedCommit(
-            key,
-            kept.identity,
-            Coordinates(place, found.coordinates.message_id, sequence),
-            CommitState.COMMITTED,
-            record.created_at_ms if record else 0,
-            found.publication.position,
-            record,
-        )
+        return [
+            commit_of(each, members)
+            for each, members in zip(kept, histories, strict=True)
+        ]
 
     async def _claim_names(self) -> list[str]:
         names: set[str] = set()
@@ -258,73 +268,6 @@ class RedisExport:
             names.update(name.decode() for name in found)
             if int(cursor) == 0:
                 return sorted(names)
-
-
-_PARTS: Final = {
-    "conversations": "facts",
-    "anchors": "facts",
-    "conflicts": "conflicts",
-    "profiles": "profile",
-    "cards": "cards",
-    "card conflicts": "card_conflicts",
-    "facts": "buyer",
-}
-
-
-def _message(
-    conversation: ConversationKey, member: Member, shard: ShardKeys, ahead: int
-) -> CopiedMessage:
-    return CopiedMessage(
-        conversation,
-        member.sequence,
-        member.stored.message,
-        member.received_at_ms,
-        member.committed_at_ms,
-        LogPosition(shard.partition, member.sequence + ahead),
-    )
-
-
-def _records(
-    kind: str, key: ConversationKey, kept: dict[str, str]
-) -> Iterator[CopiedRecord]:
-    """Yield what a conversation has of a kind, from one hash of it."""
-    if kind == "conversations":
-        yield _conversation(key, kept)
-    elif kind == "anchors":
-        if "anchor" in kept:
-            times = int(kept["anchor_sent"]), int(kept["anchored"])
-            yield CopiedAnchor(key, kept["anchor"], *times)
-    elif kind == "conflicts":
-        for said, noted in kept.items():
-            content, _, message_id = said.partition("\n")
-            _, received_at_ms, noted_at_ms = map(int, noted.split(" "))
-            yield CopiedConflict(key, message_id, content, received_at_ms, noted_at_ms)
-    elif kind in {"cards", "card conflicts"}:
-        make = CopiedCard if kind == "cards" else CopiedCardConflict
-        for scope, numbered in kept.items():
-            names = cast("list[str]", parse_json(scope.partition("\n")[0]))
-            _, content, at_ms, binding = numbered.split("\n", 3)
-            yield make(key, names[0], names[1], content, int(at_ms), binding)
-    elif kept:
-        seen, written = int(kept["observedAtMs"]), int(kept["committedAtMs"])
-        told = (kept["fingerprint"], seen, written, kept["bindingId"])
-        if kind == "profiles":
-            yield CopiedProfile(key, kept.get("aliId"), kept["profile"], *told)
-        else:
-            yield CopiedFacts(key, kept["facts"], *told)
-
-
-def _conversation(key: ConversationKey, known: dict[str, str]) -> CopiedConversation:
-    latest, complete, page = (known.get(n) for n in ("latest", "complete", "page"))
-    return CopiedConversation(
-        key,
-        known.get("title"),
-        None if latest is None else int(latest),
-        int(known.get("sequence", 0)),
-        known.get("next"),
-        None if complete is None else complete == "1",
-        None if page is None else int(page),
-    )
 
 
 def _paged(records: Sequence[CopiedRecord], last: str, limit: int) -> CopiedPage:

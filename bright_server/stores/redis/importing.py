@@ -249,18 +249,26 @@ class RedisImport:
         return self._layout.conversation(conversation).shard
 
     async def _load_commits(self, records: Sequence[CopiedCommit]) -> list[Command]:
+        shards = [
+            self._layout.conversation(record.coordinates.conversation).shard
+            for record in records
+        ]
+        numbers = await self._link.talk(
+            _DOING,
+            [
+                ("HGET", shard.log_keys, envelope_key_of(record))
+                for shard, record in zip(shards, records, strict=True)
+            ],
+        )
         commands: list[Command] = []
-        for record in records:
-            shard = self._layout.conversation(record.coordinates.conversation).shard
+        for shard, record, number in zip(shards, records, numbers, strict=True):
             publication = record.publication
             if publication is not None and not self._keeps_places:
-                key = envelope_key_of(record)
-                number = await self._link.run(_DOING, ("HGET", shard.log_keys, key))
                 if number is None:
                     raise StoreUnavailable(_DOING, "a commit's envelope is not there")
                 publication = LogPosition(shard.partition, int(number))
-            record = replace(record, publication=publication)  # noqa: PLW2901
-            commands += commit_commands(self._layout, record)
+            placed = replace(record, publication=publication)
+            commands += commit_commands(self._layout, placed)
         return commands
 
 

@@ -56,7 +56,9 @@ PAIRS = [
     ("postgresql", "sqlite"),
     ("postgresql", "postgresql"),
     ("sqlite", "redis"),
+    ("redis", "sqlite"),
     ("redis", "postgresql"),
+    ("postgresql", "redis"),
     ("redis", "redis"),
 ]
 DEADLINE_SECONDS = 60

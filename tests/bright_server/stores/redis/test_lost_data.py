@@ -9,7 +9,7 @@ import pytest
 
 from bright_server.authorization.embedded import issue_binding
 from bright_server.commit.encoding import envelope_of
-from bright_server.commit.groups import Probe
+from bright_server.commit.groups import Probe, Work
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
 from bright_server.messages import Grant
 from bright_server.stores.redis.store import RedisBackend, opened
@@ -57,7 +57,7 @@ async def test_ms_27_nothing_is_acked_by_a_server_that_has_lost_its_data(
             # Bindings that are restored are no proof that the rest is.
             with pytest.raises(StoreUnavailable):
                 await store.bindings.all()
-            works = [batch(grant, observed(1)), Probe(7)]
+            works: list[Work] = [batch(grant, observed(1)), Probe(7)]
             commits = store.commits
 
             await assert_refused(lambda: store.observations.commit_group(works))
