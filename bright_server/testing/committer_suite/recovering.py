@@ -187,8 +187,11 @@ class RecoveringSuite:
         async with committing(stores) as way:
             await reserved(way.backend, sending())
             hold = way.backend.commits.hold_lease
-            assert await hold(LEASE, "a dead process", 50)
+            assert await hold(LEASE, "a dead process", 60_000)
             recovery = recovery_of(way, watch, recovery_age_ms=1)
+            assert await recovery.pass_once() == watch.passes[0]
+            # However slow this machine is, it was held then; now it ends soon.
+            assert await hold(LEASE, "a dead process", 20)
             async with asyncio.timeout(10):
                 while (await recovery.pass_once()).recovered == 0:
                     way.clock.advance(0.01)
