@@ -45,7 +45,7 @@ from bright_server.stores.sqlite.connection import (
 )
 from bright_server.stores.sqlite.history import read_page
 from bright_server.stores.sqlite.queries import SQL
-from bright_server.stores.sqlite.transactions import StepRunner
+from bright_server.stores.sqlite.transactions import StepRunner, Transactions
 from bright_server.stores.storable import check_storable
 
 T = TypeVar("T")
@@ -60,12 +60,14 @@ class SqliteCommits(MessageStore):
         self,
         run: StepRunner,
         reader: StoreConnection,
+        transactions: Transactions,
         membership: Membership,
         settings: Settings,
         clock: Clock,
     ) -> None:
         self._run = run
         self._reader = reader
+        self._transactions = transactions
         self._membership = membership
         self._settings = settings
         self._clock = clock
@@ -176,6 +178,7 @@ class SqliteCommits(MessageStore):
             raise StoreUnavailable(
                 "read what it has written", f"{read} is there, {written} was written"
             )
+        await self._transactions.prove_room(self._settings.readiness_room_bytes)
 
     async def _find(self, key: CommitKey) -> CommitRow | None:
         return await self._read("read a commit", partial(find_commit, key=key))

@@ -232,6 +232,13 @@ def refuse_foreign(database: Path) -> None:
         raise SchemaRefused(database, NO_DATABASE)
 
 
+def is_full(error: BaseException | None) -> bool:
+    """Say whether there was no room: on the disk, or in the file as it is bounded."""
+    return isinstance(error, sqlite3.OperationalError) and (
+        getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    )
+
+
 def is_busy(error: BaseException | None) -> bool:
     """Say whether another process held the database's lock."""
     return isinstance(error, sqlite3.OperationalError) and (

@@ -213,6 +213,15 @@ UPDATE readiness SET probe = ?
 -- name: rewrite_probe
 UPDATE readiness SET probe = probe
 
+-- name: cache_size
+PRAGMA cache_size
+
+-- name: small_cache
+PRAGMA cache_size=10
+
+-- name: fill_room
+INSERT INTO commit_intent (number, frozen) VALUES (-1, zeroblob(?))
+
 -- name: read_probe
 SELECT probe FROM readiness
 

@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import NOBODY, Membership
-from bright_server.commit.groups import NotStored, Outcome, Work
+from bright_server.commit.groups import NotStored, Outcome, Probe, Work
 from bright_server.errors import StoreUnavailable
 from bright_server.logs.sqlite import SqliteOutbox
 from bright_server.settings import Settings
@@ -85,7 +85,12 @@ class SqliteStore:
     def commits(self) -> SqliteCommits:
         """See `Backend.commits`."""
         return SqliteCommits(
-            self._steps, self._reader, self._membership, self._settings, self._clock
+            self._steps,
+            self._reader,
+            self._transactions,
+            self._membership,
+            self._settings,
+            self._clock,
         )
 
     @property
@@ -110,6 +115,21 @@ class SqliteStore:
 
     async def commit_group(self, group: Sequence[Work]) -> Sequence[Outcome]:
         """See `ObservationStore.commit_group`."""
+        outcomes = await self._commit_together(group)
+        probes = [i for i, work in enumerate(group) if isinstance(work, Probe)]
+        if probes and (fault := await self._room_fault()) is not None:
+            return [fault if i in probes else each for i, each in enumerate(outcomes)]
+        return outcomes
+
+    async def _room_fault(self) -> NotStored | None:
+        """Say why there may be no room for messages, though there was for a probe."""
+        try:
+            await self._transactions.prove_room(self._settings.readiness_room_bytes)
+        except StoreUnavailable as error:
+            return NotStored(error.reason)
+        return None
+
+    async def _commit_together(self, group: Sequence[Work]) -> list[Outcome]:
         try:
             return await self._commit(group)
         except StoreUnavailable as error:

@@ -21,6 +21,8 @@ from bright_server.errors import StoreUnavailable
 from bright_server.stores.sqlite.connection import (
     StoreConnection,
     is_busy,
+    is_full,
+    scalar,
     translated,
 )
 from bright_server.stores.sqlite.queries import SQL
@@ -44,6 +46,26 @@ class Transactions:
         self._connection = connection
         self._clock = clock
         self._patience_seconds = patience_seconds
+        # How often there was reason to doubt that there is room, and the last doubt
+        # that was cleared: a server that has just started has proven nothing.
+        self._doubts = 1
+        self._cleared = 0
+
+    async def prove_room(self, size_bytes: int) -> None:
+        """Prove that so much could be written, where that is in doubt (MS-15).
+
+        It is in doubt at the start, and since a write failed for lack of room: a probe
+        that is written over itself, into what the log has of room already, finds some
+        where no message does. What is written here is rolled back.
+
+        Raises:
+            StoreUnavailable: it could not.
+        """
+        doubts = self._doubts
+        if doubts != self._cleared:
+            await self.do(partial(_fill, size_bytes=size_bytes))
+            # A write that has failed meanwhile is a doubt of its own.
+            self._cleared = doubts
 
     async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work`, which opens and closes its transaction itself, see `transact`.
@@ -60,6 +82,8 @@ class Transactions:
                 with translated("commit"):
                     return await self._connection.do(work)
             except StoreUnavailable as error:
+                if is_full(error.__cause__):
+                    self._doubts += 1
                 if not is_busy(error.__cause__):
                     raise
                 if self._clock.steady_seconds() > deadline:
@@ -80,6 +104,22 @@ def transact(
             database.execute(SQL["rollback"])
         raise
     return result
+
+
+def _fill(database: sqlite3.Connection, size_bytes: int) -> None:
+    """Write more than is kept in memory, so that it reaches the disk; roll back."""
+    kept = scalar(database, SQL["cache_size"])
+    database.execute(SQL["small_cache"])
+    try:
+        database.execute(SQL["begin"])
+        try:
+            database.execute(SQL["fill_room"], (size_bytes,))
+        finally:
+            if database.in_transaction:
+                database.execute(SQL["rollback"])
+    finally:
+        # The number is SQLite's own, and a pragma takes no parameter.
+        database.execute(f"PRAGMA cache_size={int(str(kept))}")
 
 
 class StepRunner(Protocol):

@@ -89,6 +89,14 @@ class Drill:
         self.repeats += all(each["duplicate"] for each in results)
         self._next += _BATCH
 
+    async def is_taken(self) -> bool:
+        """Send messages that may still be stored; say whether they were ACKed."""
+        results = await self._ask()
+        if {each["status"] for each in results} != {"confirmed"}:
+            return False
+        self._next += _BATCH
+        return True
+
     async def be_refused(self) -> None:
         """Send messages that cannot be stored: none is ACKed."""
         results = await self._ask()

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from tests.bright_server.faults.drill import drilled
+from tests.bright_server.faults.drill import drilled, drilling
 from tests.bright_server.frames import CONVERSATION
 from tests.power.machine import PowerSwitch
 from tests.power.rigs import SqliteRig
@@ -40,3 +40,27 @@ async def test_ms_27_and_15_a_full_disk_acks_nothing_until_there_is_room(
     said = await drilled(rig, token, partial(disk.leave_room, 100), disk.heal)
 
     assert "full" in said
+
+
+async def test_ms_15_room_in_the_log_for_a_probe_is_no_room_for_messages(
+    disk: PowerSwitch,
+) -> None:
+    """MS-15: the log is written over from its beginning, on a full disk too.
+
+    So a probe may find room at its end where a batch has none.
+    """
+    rig = SqliteRig(disk.disk)
+    token = await rig.bind()
+
+    async with drilling(rig, token, size=240_000) as drill:
+        # Until the log has its length, and is written over.
+        for _ in range(20):
+            await drill.send_confirmed()
+        await disk.leave_room(0)
+        while await drill.is_taken():
+            pass
+        await drill.refuse_and_turn_red()
+        assert "store: ok" not in drill.said_when_red
+        assert (await drill.server.get("/readyz"))[0] == 503
+        await disk.heal()
+        await drill.recover()
