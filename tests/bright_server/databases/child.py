@@ -1,7 +1,12 @@
-"""Copies a store and is killed at a step: a process that a test starts again and again.
+"""Copies a store and is killed at a step: processes that a test has started.
 
 `FROM TO STEP`: SIGKILL comes at the STEP-th moment before or after a durable step of
 the copy, if there are so many; the exit status is 0 when the copy was finished.
+
+`FROM TO`: one process after the other does this, killed before and then after its first
+page, until there is none left; how many died is told. So there is one death at every
+moment. They are forks of this process, which has done nothing but import: that takes
+the most of such a process's time.
 """
 
 from __future__ import annotations
@@ -24,7 +29,9 @@ from bright_server.commit.transfer import (
 )
 from bright_server.settings import Settings
 
-PAGE_SIZE = 3
+PAGE_SIZE = 5
+BEFORE_A_PAGE = 3
+CLOCK = SystemClock()
 
 
 class Mortal:
@@ -66,14 +73,35 @@ class Mortal:
 
 
 async def copied(source: str, target: str, last_step: int) -> None:
-    clock = SystemClock()
     async with (
-        backends.exporting(Settings.model_validate({"database": source}), clock) as one,
-        backends.importing(Settings.model_validate({"database": target}), clock) as two,
+        backends.exporting(Settings.model_validate({"database": source}), CLOCK) as one,
+        backends.importing(Settings.model_validate({"database": target}), CLOCK) as two,
     ):
         into = Mortal(two, last_step)
         await copy_store(one, into, one.facts.store_id, PAGE_SIZE, lambda *_: None)
 
 
+def killed_again_and_again(source: str, target: str) -> int:
+    """Return how many died; what else one ends with ends this process, too."""
+    deaths = 0
+    # So that the drivers are loaded once.
+    for database in (source, target):
+        backends.exporting(Settings.model_validate({"database": database}), CLOCK)
+    while True:
+        process = os.fork()
+        if process == 0:
+            asyncio.run(copied(source, target, BEFORE_A_PAGE + deaths % 2))
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        ended = os.waitstatus_to_exitcode(status)
+        if ended != -signal.SIGKILL:
+            return deaths if ended == 0 else sys.exit(ended)
+        deaths += 1
+
+
 if __name__ == "__main__":
-    asyncio.run(copied(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+    match sys.argv[1:]:
+        case [one, two]:
+            sys.stdout.write(str(killed_again_and_again(one, two)))
+        case [one, two, step]:
+            asyncio.run(copied(one, two, int(step)))
