@@ -7,24 +7,24 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
 from bright_server import backends
+from bright_server.authorization.embedded import IssuedBinding, issue_binding
+from bright_server.clock import SystemClock
 from bright_server.commit.backend import Backend
 from bright_server.commit.records import CommittedMessage
-from bright_server.messages import BindingId
 from bright_server.settings import Settings
 from bright_server.testing.sends import sending
 from tests.bright_server.databases.conftest import Places
 from tests.bright_server.databases.leaving import LEFT
-from tests.bright_server.frames import Frame, batch, heartbeat, message
+from tests.bright_server.frames import ACCOUNT, Frame, batch, heartbeat, message
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.processes import (
     Extension,
     Server,
-    create_binding,
-    dumped,
     serving,
 )
 from tests.bright_server.senders import assert_gapless
@@ -34,6 +34,16 @@ SHARED = ["postgresql", "redis"]
 
 shared = pytest.mark.parametrize("kind", SHARED)
 every_kind = pytest.mark.parametrize("kind", ["sqlite", *SHARED])
+
+
+async def bound(settings: Settings) -> IssuedBinding:
+    """A binding, made in this process: a command's takes a second to start."""
+    async with backends.bindings_opened(settings, SystemClock()) as bindings:
+        return await issue_binding(bindings, [ACCOUNT], "", 1)
+
+
+async def messages_in(settings: Settings) -> list[dict[str, Any]]:
+    return [each async for each in backends.dump(settings) if each["type"] == "message"]
 
 
 async def servers(
@@ -63,7 +73,7 @@ async def test_ms_20_connections_of_an_account_on_several_servers_have_one_numbe
 ) -> None:
     """MS-20, OT-01: each message once, and no number twice or left out."""
     settings = places(kind)
-    token = (await create_binding(str(settings.database)))["token"]
+    token = (await bound(settings)).token
     async with AsyncExitStack() as stack:
         several = await servers(stack, settings, 3)
         extensions = await connected(stack, token, several)
@@ -87,7 +97,7 @@ async def test_ms_20_connections_of_an_account_on_several_servers_have_one_numbe
             assert result["status"] == "confirmed"
             first = sequences.setdefault(result["messageId"], result["sequence"])
             assert result["sequence"] == first
-    records = await dumped(str(settings.database), "message")
+    records = await messages_in(settings)
     assert {each["messageId"]: each["sequence"] for each in records} == sequences
     assert_gapless(records)
 
@@ -97,20 +107,20 @@ async def test_ot_60_a_revocation_reaches_every_server(
     kind: str, places: Places, clock: ManualClock
 ) -> None:
     settings = places(kind)
-    made = await create_binding(str(settings.database))
+    made = await bound(settings)
     async with AsyncExitStack() as stack:
         several = await servers(stack, settings, 2)
-        extensions = await connected(stack, made["token"], several)
+        extensions = await connected(stack, made.token, several)
         for extension in extensions:
             assert (await extension.ask(heartbeat()))["type"] == "heartbeat.ack"
 
         async with backends.bindings_opened(settings, clock) as bindings:
-            await bindings.revoke(BindingId(made["bindingId"]), 1)
+            await bindings.revoke(made.binding.binding_id, 1)
 
         for extension in extensions:
             await extension.send(batch(message(1)))
             assert await extension.close_code() == 4401
-    assert await dumped(str(settings.database), "message") == []
+    assert await messages_in(settings) == []
 
 
 @every_kind
