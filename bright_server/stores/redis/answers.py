@@ -33,6 +33,8 @@ _REASONS: Final[tuple[tuple[type[RedisError], str], ...]] = (
     ),
     (NoPermissionError, "the server's access list forbids it to this user"),
 )
+# The pool's own word, in a general error of the driver.
+_ALL_BUSY: Final = "No connection available"
 _CODES: Final = {
     "READONLY": _REASONS[0][1],
     "OOM": _REASONS[1][1],
@@ -71,4 +73,8 @@ def unavailable(doing: str, error: BaseException) -> StoreUnavailable:
         if code not in _CODES:
             logger.error("the server refused a command: %s", error)
         return StoreUnavailable(doing, reason)
+    if _ALL_BUSY in str(error):
+        return StoreUnavailable(
+            doing, "all connections were busy for too long (BRIGHT_REDIS_CONNECTIONS)"
+        )
     return StoreUnavailable(doing, f"the server does not answer: {error}")

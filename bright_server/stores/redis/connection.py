@@ -26,6 +26,8 @@ from bright_server.stores.storable import storable
 
 Decide: TypeAlias = Callable[[Reply], Sequence[Command]]
 
+_MOST_ATTEMPTS: Final = 200
+"""Of a transaction whose grounds change meanwhile; more than a few are never seen."""
 _WHOSE: Final[Command] = ("HGET", STORE, "id")
 _FOREIGN: Final = (
     "the database there is not the one that was opened: the server has lost its data,"
@@ -101,11 +103,15 @@ class RedisLink:
         """
         with storable(doing), translated(doing), _in_own_words(doing):
             async with self._connection() as connection:
-                replies = None
-                while replies is None:
+                for _ in range(_MOST_ATTEMPTS):
                     replies = await self._attempt(
                         connection, doing, watched, read, decide
                     )
+                    if replies is not None:
+                        break
+                else:
+                    reason = f"{watched} changes all the time: nothing was done"
+                    raise StoreUnavailable(doing, reason)
                 fault = await self._await_replicas(connection)
         if fault:
             raise StoreUnavailable(doing, fault)

@@ -247,6 +247,23 @@ def test_ms_30_no_error_of_the_server_shows_through(reply: str, reason: str) -> 
     assert "WRONGTYPE" not in str(error)
 
 
+async def test_connections_that_are_all_busy_are_no_silent_server(
+    own_server: Valkey, clock: ManualClock
+) -> None:
+    """It says which setting bounds them."""
+    settings = settings_of(
+        own_server, redis_connections=1, redis_timeout_seconds=0.2, redis_wait_ms=5_000
+    )
+    async with opened(settings, clock) as store:
+        grant = await grant_in(store)
+        own_server.ask("CLIENT", "PAUSE", "1000", "ALL")
+        group = asyncio.create_task(store.observations.commit_group([Probe(1)]))
+        await asyncio.sleep(0)
+        with pytest.raises(StoreUnavailable, match="BRIGHT_REDIS_CONNECTIONS"):
+            await store.observations.commit_group([batch(grant, observed(1))])
+        assert await group == [ProbeStored()]
+
+
 async def test_a_password_is_read_from_its_file_and_in_no_error(
     tmp_path: Path, clock: ManualClock
 ) -> None:
