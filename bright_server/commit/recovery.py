@@ -24,6 +24,7 @@ from bright_server.settings import Settings
 logger = logging.getLogger(__name__)
 
 LEASE: Final = "commit-recovery"
+_END_OF_TIME_MS: Final = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class CommitRecovery:
                 # and what is behind it does not.
                 if not finished:
                     break
+            if held:
+                recovered += await self._recover_from_ahead()
         except (CommitError, MessageStoreError) as error:
             failure = str(error)
             logger.warning("recovery of commits ended early: %s", error)
@@ -110,6 +113,30 @@ class CommitRecovery:
             logger.info("recovered %d commits in %.1f s", recovered, seconds)
         self._watch.pass_ended(report)
         return report
+
+    async def _recover_from_ahead(self) -> int:
+        """Finish what a clock that ran ahead has dated, and return how much it was.
+
+        Once that clock is right again, it would be due only when its date has come; and
+        readers of its conversation wait for it.
+        """
+        settings = self._settings
+        left = await self._store.scan_recoverable_commits(
+            _END_OF_TIME_MS, settings.max_commits_under_way
+        )
+        recovered = 0
+        for intent in left:
+            ahead_ms = intent.record.created_at_ms - self._clock.now_ms()
+            if ahead_ms <= settings.recovery_age_ms:
+                continue
+            try:
+                await self._committer.resume(intent.key)
+            except CommitError as error:
+                name = intent.key.client_message_id
+                logger.warning("%r was not recovered: %s", name, error)
+            else:
+                recovered += 1
+        return recovered
 
     async def _holds_lease(self) -> bool:
         holds = await self._store.hold_lease(

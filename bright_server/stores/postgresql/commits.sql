@@ -114,7 +114,8 @@ SELECT p.sequence, p.received_at_ms, p.message_id, p.sender_id, p.direction, p.s
 FROM (
     SELECT m.*, sum(
         octet_length(coalesce(m.text, '')) + octet_length(coalesce(m.content, ''))
-        + octet_length(coalesce(m.raw, ''))
+        + octet_length(coalesce(m.quote, '')) + octet_length(coalesce(m.recall, ''))
+        + octet_length(coalesce(m.raw, '')) + octet_length(coalesce(m.details, ''))
     ) OVER (ORDER BY m.sequence ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS before
     FROM message AS m
     WHERE m.conversation = %(conversation)s AND m.sequence > %(anchor)s
@@ -131,7 +132,8 @@ SELECT p.sequence, p.received_at_ms, p.message_id, p.sender_id, p.direction, p.s
 FROM (
     SELECT m.*, sum(
         octet_length(coalesce(m.text, '')) + octet_length(coalesce(m.content, ''))
-        + octet_length(coalesce(m.raw, ''))
+        + octet_length(coalesce(m.quote, '')) + octet_length(coalesce(m.recall, ''))
+        + octet_length(coalesce(m.raw, '')) + octet_length(coalesce(m.details, ''))
     ) OVER (
         ORDER BY m.sequence DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
     ) AS before

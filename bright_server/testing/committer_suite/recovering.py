@@ -217,6 +217,24 @@ class RecoveringSuite:
             way.clock.advance(1)
             assert (await recovery.pass_once()).recovered == 1
 
+    async def test_what_a_clock_that_ran_ahead_has_dated_is_due(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-21: once the clock is right; what is merely young is its sender's."""
+        async with committing(stores) as way:
+            now_ms = way.clock.now_ms()
+            ahead = await reserved(
+                way.backend, sending("ahead"), created_at_ms=now_ms + 10**10
+            )
+            young = await reserved(
+                way.backend, sending("young"), created_at_ms=now_ms + 10
+            )
+            report = await recovery_of(way, _Noted()).pass_once()
+            assert (report.recovered, report.failure) == (1, None)
+            done = await way.store.load_commit(ahead.key, CONVERSATION)
+            assert isinstance(done, CommittedMessage)
+            assert await way.store.load_commit(young.key, CONVERSATION) == young
+
     async def test_the_loop_goes_on_after_a_failure(
         self, stores: StoreUnderTest
     ) -> None:
@@ -253,4 +271,5 @@ class RecoveringSuite:
             )
             report = await recovery.pass_once()
             assert (report.recovered, report.failure) == (7, None)
-            assert way.store.calls["scan_recoverable_commits"] == 4
+            # Four batches, and one look for what a clock that ran ahead has dated.
+            assert way.store.calls["scan_recoverable_commits"] == 5
