@@ -152,16 +152,16 @@ class BrightServer:
             name="bright-server-output",
             daemon=True,
         ).start()
+        why = f"did not listen on {self.host}:{self.port} within {timeout:g} s"
         try:
             listening = told.get(timeout=timeout)
         except queue.Empty:
             listening = None
+        else:
+            why = f"ended before it listened on {self.host}:{self.port}"
         if listening is None:
             self._end(signal.SIGKILL)
-            raise ServerError(
-                f"`bright serve` did not listen on {self.host}:{self.port} within "
-                f"{timeout:g} s; its log ends: {self.log_tail()}"
-            )
+            raise ServerError(f"`bright serve` {why}; its log ends: {self.log_tail()}")
         self.timeline.record("server.start", port=self.port, pid=self.pid)
         return listening
 

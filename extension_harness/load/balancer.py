@@ -26,9 +26,7 @@ class Balancer:
         self._random = random
         self._loop = asyncio.new_event_loop()
         self._listening = threading.Event()
-        self._thread = threading.Thread(
-            target=self._loop.run_until_complete, args=(self._serve(),), daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._ending = asyncio.Event()
         self.port = 0
         self.given = dict.fromkeys(self._ports, 0)
@@ -49,6 +47,10 @@ class Balancer:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join(_START_SECONDS)
         self._loop.close()
+
+    def _run(self) -> None:
+        # The coroutine is made here: of one that is never run Python complains.
+        self._loop.run_until_complete(self._serve())
 
     async def _serve(self) -> None:
         server = await asyncio.start_server(self._join, self._host, 0)

@@ -100,10 +100,14 @@ def main(arguments: argparse.Namespace) -> int:
 def _servers(
     arguments: argparse.Namespace, folder: Path, seed: int
 ) -> BrightServer | Fleet:
-    database = arguments.database or folder / "bright.sqlite"
+    database = str(arguments.database or folder / "bright.sqlite")
+    if database == "memory:":
+        raise ServerError(
+            "memory: ends with each kill of its server: give another --database"
+        )
     if arguments.servers == 1:
         return BrightServer(database)
-    if "://" not in str(database):
+    if "://" not in database:
         raise ServerError(
             "a file has one server: give --servers a --database of PostgreSQL or Redis"
         )

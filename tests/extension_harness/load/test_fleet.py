@@ -92,6 +92,35 @@ def test_several_servers_on_a_file_are_refused() -> None:
     assert "a file has one server" in run.stdout
 
 
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("redis://u:hunter2@127.0.0.1:1/0", "a password does not belong into"),
+        ("memory:", "memory: ends with each kill"),
+        ("redis://127.0.0.1:1/0", "ended before it listened"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_with_no_secret_in_the_words(
+    address: str, words: str
+) -> None:
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "extension_harness.load"),
+            *("--servers", "2", "--database", address),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert run.returncode == 1
+    said = run.stdout + run.stderr
+    assert words in said
+    assert "hunter2" not in said
+    assert "never awaited" not in said
+
+
 def test_a_balancer_passes_over_whoever_takes_no_connections() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as closed:
         dead = closed.getsockname()[1]
