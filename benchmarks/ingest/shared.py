@@ -30,6 +30,8 @@ from benchmarks.ingest.workload import Workload
 from benchmarks.options import Tell
 from benchmarks.quiet import wait_for_quiet
 from benchmarks.scratch import scratch
+from bright_server.database_address import PostgresqlServer as ServerAddress
+from bright_server.database_address import database_address
 from bright_server.testing.engines.errors import EngineError
 from bright_server.testing.engines.postgresql import GivenServer, PostgresqlServer
 
@@ -183,15 +185,28 @@ def _engine(plan: SharedPlan, folder: Path) -> Iterator[_Engine]:
             with PostgresqlServer(folder / "postgresql", options=_OPTIONS) as own:
                 yield _Engine(own)
             return
-        if not plan.database.startswith("postgresql://"):
-            raise WorkloadError(
-                f"no engine {plan.database!r}: give sqlite, postgresql or an address"
-                " postgresql://USER@HOST:PORT/NAME"
-            )
-        with GivenServer(plan.database) as given:
+        with GivenServer(_address(plan.database)) as given:
             yield _Engine(given)
     except (EngineError, psycopg.Error) as error:
         raise WorkloadError(f"PostgreSQL: {error}") from error
+
+
+def _address(text: str) -> str:
+    """Return the address of a server; what is none may hold a secret, so it is unsaid.
+
+    Raises:
+        WorkloadError: it is none, or it holds a password.
+    """
+    try:
+        address = database_address(text)
+    except ValueError as error:
+        raise WorkloadError(f"--database cannot be used: {error}") from None
+    if not isinstance(address, ServerAddress):
+        raise WorkloadError(
+            "no engine has this name: give sqlite, postgresql or an address"
+            " postgresql://USER@HOST:PORT/NAME"
+        )
+    return str(address)
 
 
 def _asking(address: str, query: str) -> Callable[[], int]:

@@ -143,3 +143,19 @@ def test_less_than_one_round_is_refused(capsys: pytest.CaptureFixture[str]) -> N
 
     assert ended.value.code == FAILED
     assert "-1 is less than 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("postgresql://u:hunter2@127.0.0.1:1/x", "a password does not belong into"),
+        ("redis://hunter2", "no engine has this name"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_and_not_repeated(
+    address: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("ingest", "--database", address) == FAILED
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "hunter2" not in said.err + said.out
