@@ -55,7 +55,10 @@ class MessageStore(ABC):
         Raises:
             IdentityConflict: the key was reserved by a request with another canonical
                 identity; nothing was changed (MS-12).
-            StoreUnavailable: it may or may not have been reserved.
+            StoreUnavailable: it may or may not have been reserved. It was not where the
+                words name a part: no store keeps NUL, half a surrogate pair, a number
+                beyond 2^53 or an id of more than 2,048 bytes, and what a later step
+                could not write would be a hole for ever (MS-21).
         """
 
     @abstractmethod
@@ -162,7 +165,9 @@ class MessageStore(ABC):
     async def hold_lease(self, name: str, holder: str, ttl_ms: int) -> bool:
         """Take or prolong a lease; False: another holder has it now.
 
-        It is over `ttl_ms` after it was taken last, by the store's own clock.
+        It is over `ttl_ms` after it was taken last, by the store's own clock. One that
+        ends more than an hour later than it could was taken while that clock ran ahead:
+        it is none, or its holder's death would keep everybody from it (MS-21).
 
         Raises:
             StoreUnavailable: it may or may not have been taken.
