@@ -88,7 +88,10 @@ class FrozenDelivery:
 class ReserveCandidate:
     """What the first `reserve` of a key gives the message, and a repeat does not.
 
-    `created_at_ms` is the server's time, Unix milliseconds. After
+    `message_id` of a message that is sent is made by the server, and given to no other
+    message of the database: the log knows the message by it (CL-10), and a second of
+    the same id would be taken for the first. `created_at_ms` is the server's time, Unix
+    milliseconds. After
     `history_expires_at_ms` history may let go of it; None: never. `raw` is what a page
     showed, as it showed it, canonical JSON.
     """

@@ -10,8 +10,10 @@ from bright_server.commit.admission import (
     AccountMembership,
     EmbeddedContentRule,
     RosterMembership,
+    SendAdmission,
     TokenBucketQuota,
 )
+from bright_server.errors import SendRefused
 from bright_server.settings import Settings
 from bright_server.stores.memory.store import opened
 from bright_server.testing.manual_clock import ManualClock
@@ -20,6 +22,7 @@ from bright_server.testing.sends import (
     CONVERSATION,
     NOW_MS,
     OTHER_CONVERSATION,
+    Everybody,
     granted,
     sending,
 )
@@ -112,3 +115,22 @@ def test_what_is_said_has_bounds(changes: dict[str, int], word: str) -> None:
     assert fault.startswith(word)
     most = dict.fromkeys(changes, 10000)
     assert EmbeddedContentRule(Settings(**most)).fault_of(request) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sent_at_ms", [2**53 + 1, -(2**53) - 1, 2**63])
+def test_ms_10_a_time_that_no_store_keeps_is_refused_before_one_is_asked(
+    sent_at_ms: int,
+) -> None:
+    """MS-10: as a fault of the request; it would never be worth another attempt."""
+    settings, clock = Settings(), ManualClock()
+    admission = SendAdmission(
+        Everybody(),
+        EmbeddedContentRule(settings),
+        TokenBucketQuota(settings, clock),
+        settings,
+    )
+    request = sending()
+    admission.check_form(request)
+    content = replace(request.content, sent_at_ms=sent_at_ms)
+    with pytest.raises(SendRefused, match="sent_at_ms"):
+        admission.check_form(replace(request, content=content))
