@@ -14,6 +14,7 @@ from bright_server.messages import Grant
 from bright_server.settings import Settings
 from bright_server.stores.redis import schema
 from bright_server.stores.redis.dump import dump
+from bright_server.stores.redis.connection import linked
 from bright_server.stores.redis.keys import STORE
 from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.store import RedisBackend, opened
@@ -75,9 +76,10 @@ async def test_a_database_that_a_newer_server_left_readable_is_opened(
 
 
 async def test_a_key_of_another_program_is_not_taken_for_a_database(
-    settings: Settings, clock: ManualClock, store: RedisBackend
+    settings: Settings, clock: ManualClock
 ) -> None:
-    await store.link.talk("", [("DEL", STORE), ("HSET", STORE, "something", "else")])
+    async with linked(settings) as link:
+        await link.run("", ("HSET", STORE, "something", "else"))
 
     with pytest.raises(SchemaRefused, match="another database number"):
         await opened(settings, clock).__aenter__()
