@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import select
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -159,7 +159,6 @@ async def pooled(settings: Settings) -> AsyncIterator[Pool]:
         max_waiting=settings.max_commits_under_way,
         reconnect_timeout=settings.database_connect_seconds,
         configure=target.configure,
-        check=_refuse_dead,
         open=False,
     )
     await pool.open()
@@ -169,8 +168,8 @@ async def pooled(settings: Settings) -> AsyncIterator[Pool]:
         await pool.close(settings.database_connect_seconds)
 
 
-async def _refuse_dead(connection: StoreConnection) -> None:
-    """Refuse a connection whose server is known to be gone, without asking it.
+def is_dead(connection: StoreConnection) -> bool:
+    """Say whether a connection's server is known to be gone, without asking it.
 
     So work is not begun on one that a restart of the server has left behind.
     """
@@ -180,10 +179,10 @@ async def _refuse_dead(connection: StoreConnection) -> None:
     # A farewell first, and then the end: it takes two looks to see both.
     for _ in range(2):
         if not watch.poll(0):
-            return
-        raw.consume_input()
-    if raw.status != ConnStatus.OK:
-        raise psycopg.OperationalError("the server has closed this connection")
+            return False
+        with suppress(psycopg.Error):
+            raw.consume_input()
+    return raw.status != ConnStatus.OK
 
 
 def unreachable(target: Target, error: psycopg.Error) -> StoreUnavailable:

@@ -20,7 +20,12 @@ from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
-from bright_server.stores.postgresql.connection import Pool, Row, StoreConnection
+from bright_server.stores.postgresql.connection import (
+    Pool,
+    Row,
+    StoreConnection,
+    is_dead,
+)
 from bright_server.stores.postgresql.durability import fault_of
 from bright_server.stores.postgresql.queries import SQL
 
@@ -218,6 +223,13 @@ class Database:
         self, doing: str, work: Callable[[Transaction], Awaitable[T]]
     ) -> T:
         try:
+            # A server that was started again has left as many as there are. The pool's
+            # own check would pause after each, for seconds altogether.
+            for _ in range(self._settings.database_connections):
+                async with self._pool.connection() as connection:
+                    if not is_dead(connection):
+                        return await self._on(connection, doing, work)
+                    await connection.close()
             async with self._pool.connection() as connection:
                 return await self._on(connection, doing, work)
         except (PoolTimeout, PoolClosed, TooManyRequests) as error:

@@ -307,6 +307,28 @@ async def test_a_restart_of_the_server_between_two_commits_is_not_noticed(
         assert sequences(outcome) == [(2, False)]
 
 
+async def test_ms_30_however_many_connections_are_dead_the_next_work_is_done(
+    server: PostgresqlServer, stores: PostgresqlUnderTest
+) -> None:
+    """MS-30: all that the pool has, and more than there is patience for, one by one."""
+    changes = {"database_connections": 8, "database_connect_seconds": 1}
+    async with stores.opened(ManualClock(), Everybody(), **changes) as backend:
+        grant = await granted(backend)
+
+        async def hold(transaction: Transaction) -> None:
+            await transaction.begin(("store", ()))
+            await all_held.wait()
+
+        all_held = asyncio.Barrier(8)
+        write = backend.database.write
+        await asyncio.gather(*(write("hold all", hold) for _ in range(8)))
+        server.execute(f"SELECT pg_terminate_backend(pid) {_OTHERS}")
+        await until(lambda: not server.execute(f"SELECT 1 {_OTHERS}"))
+
+        (outcome,) = await commit(backend, grant, "p1")
+        assert sequences(outcome) == [(1, False)]
+
+
 async def test_ms_20_a_server_killed_among_groups_loses_no_ack_and_leaves_no_gap(
     server: PostgresqlServer, stores: PostgresqlUnderTest
 ) -> None:
