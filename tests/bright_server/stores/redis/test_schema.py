@@ -13,8 +13,8 @@ from bright_server.errors import ConfigurationError, SchemaRefused, StoreMissing
 from bright_server.messages import Grant
 from bright_server.settings import Settings
 from bright_server.stores.redis import schema
-from bright_server.stores.redis.dump import dump
 from bright_server.stores.redis.connection import linked
+from bright_server.stores.redis.dump import dump
 from bright_server.stores.redis.keys import STORE
 from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.store import RedisBackend, opened
