@@ -178,9 +178,22 @@ def make_folder(database: Path) -> None:
     """
     folder = database.parent
     with translated(f"make the folder of {database}"):
-        if not folder.is_dir():
+        missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
+        if missing:
             folder.mkdir(parents=True, exist_ok=True)
+            # SQLite syncs the folder that its files stand in, and none above it: a
+            # power cut would take the new folder and every message in it.
+            for each in missing:
+                _sync_folder(each.parent)
             logger.info("made the folder %s", folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def refuse_foreign(database: Path) -> None:
