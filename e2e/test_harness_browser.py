@@ -183,6 +183,23 @@ def test_a_worker_whose_script_does_not_start_is_told_as_such(
         Browser.launch(folder, chromium=chromium)
 
 
+def test_an_error_of_a_worker_that_comes_all_the_same_is_not_blamed(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    """It is in the browser's log before the worker is activated, and no reason."""
+    folder = tmp_path / "throws later"
+    shutil.copytree(RECORDER, folder)
+    script = folder / "service-worker.js"
+    throws = "setTimeout(() => { throw new TypeError('of no consequence'); });"
+    slowly = (
+        "self.addEventListener('install', e => e.waitUntil("
+        "new Promise(resolve => setTimeout(resolve, 4_000))));"
+    )
+    script.write_text(throws + slowly + script.read_text())
+    with Browser.launch(folder, chromium=chromium) as browser:
+        browser.worker.wait_running()
+
+
 def test_a_worker_that_is_not_activated_is_told_after_another_start(
     chromium: Chromium, timeline: Timeline, tmp_path: Path
 ) -> None:

@@ -26,6 +26,11 @@ logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 2.0
 """After this long without an answer the browser is asked why."""
+BLAME_SECONDS = 10.0
+"""So long an error in the browser's log is not yet why there is no worker.
+
+A life that an update ended may have thrown it.
+"""
 WORKER_SECONDS = 30.0
 """How long a loaded extension's worker may take to be activated."""
 STATES = 8
@@ -111,7 +116,7 @@ def _prove_registered(
     timeout: float,
 ) -> None:
     script = (extension.service_worker or "").lstrip("/").removeprefix("./")
-    left = countdown(timeout)
+    left, early = countdown(timeout), countdown(min(timeout, BLAME_SECONDS))
     thrown = None
     states: list[str] = []
 
@@ -121,7 +126,7 @@ def _prove_registered(
 
     with visit(devtools) as domain:
         url = f"{extension.origin}/{script}"
-        while left() and thrown is None:
+        while left() and (thrown is None or early()):
             # Before it is activated Chromium itself starts a stopped worker once more.
             if domain.version(url, min(left(), FIRST_SECONDS), is_activated):
                 return
