@@ -37,7 +37,7 @@ def test_a_new_store_is_filled_from_the_extensions(rig: Rig) -> None:
     )
     frames = len(rig.proxy.seen())
     rig.server.kill()
-    remove(rig.server.database)
+    remove(Path(rig.server.database))
     rig.server.start()
     rig.binding = rig.server.create_binding([rig.page.corpus.account])
     rig.configure()
@@ -65,7 +65,7 @@ def test_a_restored_back_up_gets_what_it_misses(rig: Rig, tmp_path: Path) -> Non
     prove(rig)
 
     rig.server.kill()
-    remove(rig.server.database)
+    remove(Path(rig.server.database))
     shutil.copy(backup, rig.server.database)
     frames = len(rig.proxy.seen())
     rig.server.start()

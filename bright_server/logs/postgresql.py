@@ -64,12 +64,17 @@ class PostgresqlLog:
             raise PublicationNotDurable(str(error)) from error
 
 
+def envelope_digest(key: str) -> bytes:
+    """Return what an envelope's row is found by, from its key."""
+    return hashlib.sha256(key.encode()).digest()
+
+
 def appending(envelope: CommittedEnvelope) -> Appending:
     """Return the statement that appends an envelope, once the log's end is locked."""
     return (
         "append_envelope",
         {
-            "digest": hashlib.sha256(envelope.key.encode()).digest(),
+            "digest": envelope_digest(envelope.key),
             "key": envelope.key,
             "body": envelope.body,
         },

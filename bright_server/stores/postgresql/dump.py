@@ -11,9 +11,13 @@ from typing import Any, Final, TypeAlias, cast
 
 import psycopg
 
+from bright_server.commit.encoding import envelope_key
 from bright_server.commit.observed_content import CONTENT_FIELDS
-from bright_server.errors import StoreMissing, StoreUnavailable
+from bright_server.commit.records import CommitState
+from bright_server.errors import CommitUnreadable, StoreMissing, StoreUnavailable
+from bright_server.logs.postgresql import envelope_digest
 from bright_server.settings import Settings
+from bright_server.stores.postgresql.commit_rows import intent_of
 from bright_server.stores.postgresql.connection import (
     Row,
     StoreConnection,
@@ -49,6 +53,13 @@ _CARD_CONFLICT: Final = (
 _FACTS: Final = (
     *_SCOPE, "observedAtMs", "fingerprint", "facts", "committedAtMs", "bindingId",
 )  # fmt: skip
+_COMMIT: Final = (
+    *_SCOPE, "messageId", "sequence", "origin", "tenant", "sender", "clientMessageId",
+    "state", "createdAtMs", "logPartition", "logOffset",
+)  # fmt: skip
+_DETAILS: Final = (
+    "customType", "bodyReference", "mentions", "replyTo", "historyExpiresAtMs",
+)  # fmt: skip
 _ANCHOR: Final = (*_SCOPE, "latestMessageId", "anchoredAtMs")
 _JSON: Final = frozenset(
     {"content", "quote", "recall", "raw", "nextTimeStamp", "profile", "facts"}
@@ -71,8 +82,11 @@ async def dump(settings: Settings) -> AsyncIterator[Record]:
             await connection.execute(SQL["begin_snapshot"])
             (row,) = await (await connection.execute(SQL["store"])).fetchall()
             yield {"type": "store", "storeId": row[0], "schemaVersion": row[1]}
+            places = await _places_of_recorded(connection)
             for query, build in _PARTS.items():
                 async for record in _records(connection, query, build):
+                    if query == "dump_messages" and record["position"] is None:
+                        record["position"] = places.get(_place_name(record))
                     yield record
         except psycopg.Error as error:
             raise StoreUnavailable(f"read {where}", worded(error)) from error
@@ -87,6 +101,30 @@ async def _records(
         await cursor.execute(SQL[query])
         async for row in cursor:
             yield build(row)
+
+
+async def _places_of_recorded(
+    connection: StoreConnection,
+) -> dict[tuple[object, ...], int]:
+    """Return where the log has messages whose commits do not know of it."""
+    places: dict[tuple[object, ...], int] = {}
+    rows = await (await connection.execute(SQL["dump_recorded"])).fetchall()
+    for account, conversation, sequence, identity, *kept in rows:
+        try:
+            intent = intent_of(identity, sequence, *kept)
+        except CommitUnreadable:
+            # It is shown as far as it can be read.
+            continue
+        digest = envelope_digest(envelope_key(intent.key, intent.record))
+        found = await connection.execute(SQL["dump_place"], (digest,))
+        row = await found.fetchone()
+        if row is not None:
+            places[account, conversation, sequence] = row[0]
+    return places
+
+
+def _place_name(record: Record) -> tuple[object, ...]:
+    return tuple(record[name] for name in (*_SCOPE, "sequence"))
 
 
 def _named(kind: str, names: tuple[str, ...]) -> Callable[[Row], Record]:
@@ -114,6 +152,22 @@ def _conflict(row: Row) -> Record:
         "receivedAtMs": received_at_ms,
         "notedAtMs": noted_at_ms,
     }
+
+
+def _detail(row: Row) -> Record:
+    *scope, sent_at_ms, details = row
+    known = {} if details is None else cast("Record", parse_json(details))
+    return {
+        **_named("messageDetail", (*_SCOPE, "messageId"))(tuple(scope)),
+        "sentAtMs": sent_at_ms,
+        **{name: known.get(name) for name in _DETAILS},
+    }
+
+
+def _commit(row: Row) -> Record:
+    record = _named("commit", _COMMIT)(row)
+    record["state"] = CommitState(cast("int", record["state"])).name
+    return record
 
 
 def _outbox(row: Row) -> Record:
@@ -148,4 +202,6 @@ _PARTS: Final[dict[str, Callable[[Row], Record]]] = {
     "dump_cards": _named("renderedCard", _CARD),
     "dump_card_conflicts": _named("cardConflict", _CARD_CONFLICT),
     "dump_facts": _named("buyerFacts", _FACTS),
+    "dump_details": _detail,
+    "dump_commits": _commit,
 }

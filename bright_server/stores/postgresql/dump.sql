@@ -9,8 +9,8 @@ SELECT channel_account_id, conversation_id, title, latest_message_at_ms, last_se
 FROM conversation ORDER BY conversation
 
 -- name: dump_messages
--- Committed ones. One that a group stored lies in a run of the outbox, which also says
--- its position; of others the commit knows it.
+-- One that a group stored lies in a run of the outbox, which also says its position; of
+-- others the commit knows it, once it knows that the log has it.
 SELECT c.channel_account_id, c.conversation_id, m.message_id, m.sequence,
     coalesce(o.first_position + m.sequence - o.first_sequence, s.log_offset) AS position,
     m.sender_id, m.direction, coalesce(m.sent_at_ms, m.received_at_ms), m.kind, m.text,
@@ -26,7 +26,6 @@ LEFT JOIN LATERAL (
 ) AS o ON true
 LEFT JOIN single_commit AS s
     ON s.conversation = m.conversation AND s.sequence = m.sequence
-WHERE m.committed_at_ms IS NOT NULL
 ORDER BY position
 
 -- name: dump_conflicts
@@ -69,3 +68,27 @@ FROM card_conflict AS x JOIN conversation AS c USING (conversation) ORDER BY x.c
 SELECT c.channel_account_id, c.conversation_id, f.observed_at_ms, f.fingerprint, f.facts,
     f.committed_at_ms, f.binding_id
 FROM buyer_facts AS f JOIN conversation AS c USING (conversation) ORDER BY f.conversation
+
+-- name: dump_details
+-- What a message has that one of a group has not.
+SELECT c.channel_account_id, c.conversation_id, m.message_id, m.sent_at_ms, m.details
+FROM message AS m JOIN conversation AS c USING (conversation)
+WHERE NOT m.observed OR m.sent_at_ms IS NULL OR m.details IS NOT NULL
+ORDER BY m.conversation, m.sequence
+
+-- name: dump_commits
+SELECT c.channel_account_id, c.conversation_id, s.message_id, s.sequence, s.origin,
+    s.tenant, s.sender, s.client_message_id, s.state, s.created_at_ms, s.log_partition,
+    s.log_offset
+FROM single_commit AS s JOIN conversation AS c USING (conversation)
+ORDER BY s.created_at_ms, s.conversation, s.sequence
+
+-- name: dump_recorded
+-- Those that the log may have already, without their commits' knowing.
+SELECT c.channel_account_id, c.conversation_id, s.sequence, s.identity, s.state, s.frozen,
+    s.log_partition, s.log_offset
+FROM single_commit AS s JOIN conversation AS c USING (conversation)
+WHERE s.state = 2
+
+-- name: dump_place
+SELECT first_position FROM outbox WHERE envelope_digest = %s

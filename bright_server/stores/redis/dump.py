@@ -11,11 +11,13 @@ from typing import Any, Final, TypeAlias, cast
 
 from bright_server.commit.encoding import envelope_key
 from bright_server.commit.observed_content import CONTENT_FIELDS
-from bright_server.commit.records import CommitKey
+from bright_server.commit.records import CommitKey, CommitState, MessageRecord
+from bright_server.commit.transfer import CopiedCommit
 from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.redis import schema
+from bright_server.stores.redis.claimed import claim_names, commits_of
 from bright_server.stores.redis.connection import RedisLink, linked
 from bright_server.stores.redis.conveyor import Command
 from bright_server.stores.redis.keys import ConversationKeys, Layout, ShardKeys
@@ -36,7 +38,8 @@ _NUMBERS: Final = frozenset({"observedAtMs", "committedAtMs"})
 async def dump(settings: Settings) -> AsyncIterator[Record]:
     """Yield every record, the store's own first; see `stores/sqlite/dump`.
 
-    Positions are those of a log's partition, which stands beside them.
+    Positions are those of a log's partition, which stands beside them. A key that is
+    claimed and has no place yet is no commit.
 
     Raises:
         StoreMissing: there is no database; none is made.
@@ -60,6 +63,20 @@ async def dump(settings: Settings) -> AsyncIterator[Record]:
                 **_scope(entry.conversation),
                 "messageId": entry.message_id,
             }
+        async for record in _commits(link, layout):
+            yield record
+
+
+async def _commits(link: RedisLink, layout: Layout) -> AsyncIterator[Record]:
+    names = await claim_names(link)
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        for commit in await commits_of(link, layout, some):
+            yield _commit(commit)
+            if commit.state >= CommitState.RECORDED and commit.record is not None:
+                detail = _detail(commit.key, commit.record)
+                if detail is not None:
+                    yield detail
 
 
 async def _conversations(
@@ -213,6 +230,42 @@ def _cards(
             kind, key, messageId=names[0], cardKind=names[1], content=content,
             **{when: int(at_ms)}, bindingId=binding,
         )  # fmt: skip
+
+
+def _commit(commit: CopiedCommit) -> Record:
+    key, place, position = commit.key, commit.coordinates, commit.publication
+    return _record(
+        "commit", place.conversation, messageId=place.message_id,
+        sequence=place.sequence, origin=key.origin, tenant=key.tenant,
+        sender=key.sender, clientMessageId=key.client_message_id,
+        state=commit.state.name,
+        # Known as long as the record is: of what history has let go of it is gone.
+        createdAtMs=commit.record and commit.created_at_ms,
+        logPartition=position and position.partition,
+        logOffset=position and position.offset,
+    )  # fmt: skip
+
+
+def _detail(key: CommitKey, record: MessageRecord) -> Record | None:
+    said = record.content
+    details: Record = {
+        "customType": said.custom_type,
+        "bodyReference": said.body_reference,
+        "mentions": list(record.mentions) or None,
+        "replyTo": record.reply_to,
+        "historyExpiresAtMs": record.history_expires_at_ms,
+    }
+    # An observation that has none of it is as one that came in a group.
+    if (
+        key.origin != "sent"
+        and said.sent_at_ms is not None
+        and not any(details.values())
+    ):
+        return None
+    return _record(
+        "messageDetail", record.conversation, messageId=record.message_id,
+        sentAtMs=said.sent_at_ms, **details,
+    )  # fmt: skip
 
 
 def _record(kind: str, key: ConversationKey, /, **values: object) -> Record:

@@ -7,30 +7,26 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-from bright_server.commit.records import (
-    CommitKey,
-)
 from bright_server.commit.transfer import (
     CopiedBinding,
-    CopiedCommit,
     CopiedLogEntry,
     CopiedMessage,
     CopiedPage,
     CopiedRecord,
     StoreFacts,
 )
+from bright_server.errors import StoreUnavailable
 from bright_server.fanout.contract import LogPosition
 from bright_server.messages import ConversationKey
 from bright_server.stores.redis.bindings import binding_of
+from bright_server.stores.redis.claimed import claim_names, commits_of
 from bright_server.stores.redis.connection import RedisLink
 from bright_server.stores.redis.exported import (
     PARTS,
     SEVERAL,
-    commit_of,
     message_of,
     records_of,
 )
-from bright_server.stores.redis.intents import kept_commit
 from bright_server.stores.redis.keys import (
     BINDINGS,
     TOKENS,
@@ -42,8 +38,6 @@ from bright_server.stores.redis.members import Member
 from bright_server.wire.text import canonical_json, parse_json
 
 _DOING: Final = "read the store"
-_CLAIMS: Final = "bright:{*}:claim:*"
-_SCANNED: Final = 1_000
 
 
 class RedisExport:
@@ -213,61 +207,15 @@ class RedisExport:
 
     async def _commits(self, after: str, limit: int) -> CopiedPage:
         if self._claims is None:
-            self._claims = await self._claim_names()
+            self._claims = await claim_names(self._link)
         start = bisect_right(self._claims, after)
         names = self._claims[start : start + limit]
-        claims = await self._link.talk(
-            _DOING, [("HMGET", name, *"acotui") for name in names]
-        )
-        claimed = []
-        for account, conversation, *parts in claims:
-            place = ConversationKey(account.decode(), conversation.decode())
-            origin, tenant, sender, client_message_id = (
-                each.decode() for each in parts
+        found = await commits_of(self._link, self._layout, names)
+        if len(found) < len(names):
+            raise StoreUnavailable(
+                _DOING, "a claimed key is without its place: a server writes meanwhile"
             )
-            key = CommitKey(origin, tenant, sender, client_message_id)
-            claimed.append((key, place))
-        return _paged(
-            await self._commits_of(claimed), names[-1] if names else "", limit
-        )
-
-    async def _commits_of(
-        self, claimed: Sequence[tuple[CommitKey, ConversationKey]]
-    ) -> list[CopiedCommit]:
-        """Return the commits of claims whose places are reserved."""
-        named = [self._layout.commit(key, place) for key, place in claimed]
-        hashes = await self._link.talk(
-            _DOING, [("HGETALL", keys.shard.commit(name)) for keys, name in named]
-        )
-        kept = [
-            kept_commit(key, place, reply)
-            for (key, place), reply in zip(claimed, hashes, strict=True)
-        ]
-        sequences = [each.commit.coordinates.sequence for each in kept]
-        histories = await self._link.talk(
-            _DOING,
-            [
-                ("ZRANGEBYSCORE", keys.history, sequence, sequence)
-                for (keys, _), sequence in zip(named, sequences, strict=True)
-            ],
-        )
-        return [
-            commit_of(each, members)
-            for each, members in zip(kept, histories, strict=True)
-        ]
-
-    async def _claim_names(self) -> list[str]:
-        names: set[str] = set()
-        cursor: bytes | int = 0
-        while True:
-            cursor, found = await self._link.run(
-                _DOING,
-                ("SCAN", cursor, "MATCH", _CLAIMS, "COUNT", _SCANNED),
-                durable=False,
-            )
-            names.update(name.decode() for name in found)
-            if int(cursor) == 0:
-                return sorted(names)
+        return _paged(found, names[-1] if names else "", limit)
 
 
 def _paged(records: Sequence[CopiedRecord], last: str, limit: int) -> CopiedPage:

@@ -143,7 +143,6 @@ _PARTS_OF_2: Final[_Parts] = {
     ),
 }  # fmt: skip
 _PARTS_OF_3: Final[_Parts] = {
-    # Of a message that is recorded and not in the log yet the position is below zero.
     "dump_details": lambda row: _named(
         "messageDetail",
         (

@@ -256,7 +256,9 @@ SELECT c.channel_account_id, c.conversation_id, c.title, c.latest_message_at_ms,
 FROM conversation AS c ORDER BY c.conversation
 
 -- name: dump_messages
-SELECT c.channel_account_id, c.conversation_id, m.message_id, m.sequence, m.position,
+-- One that is recorded and not in the log yet has no position.
+SELECT c.channel_account_id, c.conversation_id, m.message_id, m.sequence,
+    CASE WHEN m.position > 0 THEN m.position END,
     m.sender_id, m.direction, m.sent_at_ms, m.kind, m.text, m.content, m.quote,
     m.recall, m.raw, m.received_at_ms
 FROM message AS m JOIN conversation AS c USING (conversation) ORDER BY m.position

@@ -189,7 +189,10 @@ async def test_ms_15_a_silent_authority_is_a_red_line_and_not_the_stores(
     server: Server, service: Service
 ) -> None:
     """MS-15, OT-60: not ready, and with the reason; ready again by itself."""
-    assert await server.get("/readyz") == (200, "store: ok\ncommits: ok\nauthority: ok\n")
+    assert await server.get("/readyz") == (
+        200,
+        "store: ok\ncommits: ok\nauthority: ok\n",
+    )
     service.behave("500")
     status, lines = await server.get("/readyz")
     assert status == 503
