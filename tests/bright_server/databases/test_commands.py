@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +15,14 @@ from bright_server import backends
 from bright_server.cli import main
 from bright_server.errors import StoreMissing
 from bright_server.settings import Settings
+from bright_server.testing.engines.postgresql import PostgresqlServer
 from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
 from tests.bright_server.databases.conftest import Places
 from tests.bright_server.databases.filling import fill
 from tests.bright_server.manual_clock import ManualClock
 
 SECRET = "hunter2hunter2"
+DEADLINE_SECONDS = 60
 # Nobody listens on the first port of a machine.
 UNREACHABLE = [
     "redis://127.0.0.1:1/0",
@@ -45,6 +50,7 @@ async def told(
     said = capsys.readouterr()
     assert said.out == ""
     assert "Traceback" not in said.err
+    assert SECRET not in said.err
     return status, said.err.splitlines()[-1]
 
 
@@ -120,8 +126,79 @@ async def test_a_password_that_does_not_open_is_in_no_words(
 
     assert status == 2
     assert "refused user or password" in words
-    assert SECRET not in words
     assert "BRIGHT_DATABASE_PASSWORD_FILE" in words
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[PostgresqlServer]:
+    """A server that wants a password."""
+    with PostgresqlServer(password=SECRET) as server:
+        yield server
+
+
+# What was given, and what is said of it.
+REFUSED = {
+    "wrong password": "password authentication failed for user",
+    "wrong password in a file": "password authentication failed for user",
+    "no password": "no password supplied",
+    "no such user": "password authentication failed for user",
+}
+
+
+@pytest.mark.parametrize("given", REFUSED)
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_credentials_that_postgresql_refuses_are_in_no_words(
+    command: str,
+    given: str,
+    guarded: PostgresqlServer,
+    tmp_path: Path,
+    clock: ManualClock,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    database = guarded.create_database()
+    wrong = f"wrong-{SECRET}"
+    if given == "no such user":
+        database = database.replace("//bright@", "//stranger@")
+    if given == "wrong password in a file":
+        file = tmp_path / "database.secret"
+        file.write_text(f"{wrong}\n")
+        monkeypatch.setenv("BRIGHT_DATABASE_PASSWORD_FILE", str(file))
+    elif given != "no password":
+        monkeypatch.setenv("BRIGHT_DATABASE_PASSWORD", wrong)
+    if command == "copy to":
+        async with backends.opened(Settings(database=tmp_path / "old.db"), clock):
+            pass
+
+    status, words = await told(capsys, command, database, tmp_path)
+
+    assert status == 2
+    assert REFUSED[given] in words
+    assert database in words
+    assert "BRIGHT_DATABASE_PASSWORD_FILE" in words
+
+
+async def test_a_server_that_postgresql_refuses_ends_and_says_why(
+    guarded: PostgresqlServer, tmp_path: Path
+) -> None:
+    """The writer is a process of its own: neither says the password, nor its file's."""
+    file = tmp_path / "database.secret"
+    file.write_text(f"wrong-{SECRET}\n")
+    serve = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bright_server", "serve", "--port=0", "--database"),
+        guarded.create_database(),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "BRIGHT_DATABASE_PASSWORD_FILE": str(file)},
+    )
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        out, words = await serve.communicate()
+
+    assert serve.returncode == 2
+    assert b"password authentication failed" in words
+    assert b"BRIGHT_DATABASE_PASSWORD_FILE" in words
+    assert b"Traceback" not in words
+    assert SECRET.encode() not in out + words
 
 
 async def test_each_side_of_a_copy_has_its_own_password(
