@@ -33,9 +33,10 @@ def _ingest(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> Non
         "--database",
         metavar="ENGINE",
         default=_SQLITE,
-        help="sqlite (the default); postgresql: a server of its own, from the wheel;"
-        " or the address postgresql://USER@HOST:PORT/NAME of a server on which USER"
-        " may make databases",
+        help="sqlite (the default); postgresql or redis: a server of its own, from the"
+        " wheel; or an address: postgresql://USER@HOST:PORT/NAME of a server on which"
+        " USER may make databases, redis://HOST:PORT/NUMBER of an empty database, which"
+        " is emptied again",
     )
     parser.set_defaults(run=_run_ingest)
 

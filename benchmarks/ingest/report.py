@@ -8,10 +8,11 @@ from rich.table import Table
 from benchmarks.ingest.figures import Round, median_of
 from benchmarks.ingest.growth import GrowthPlan, GrowthResult
 from benchmarks.ingest.rounds import IngestPlan, IngestResult
-from benchmarks.ingest.shared import SharedPlan, SharedResult
+from benchmarks.ingest.shared import POSTGRESQL, REDIS, SharedPlan, SharedResult
 from benchmarks.quiet import warn_of_others
 
 _DIGITS = 3
+_BARE = {POSTGRESQL: "batched INSERT", REDIS: "pipelined"}
 
 
 def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def ingest_json(plan: IngestPlan, result: IngestResult) -> dict[str, Any]:
 
 
 def shared_json(plan: SharedPlan, result: SharedResult) -> dict[str, Any]:
-    """The result of `bright bench ingest --database postgresql`."""
+    """The result of `bright bench ingest` on a database that is a server."""
     bright = result.bright
     return {
         "database": plan.engine,
@@ -116,13 +117,13 @@ def print_ingest(plan: IngestPlan, result: IngestResult, console: Console) -> No
 
 
 def print_shared(plan: SharedPlan, result: SharedResult, console: Console) -> None:
-    """The result of `bright bench ingest --database postgresql` as a table."""
+    """The result of `bright bench ingest` on such a database as a table."""
     table = _table(f"{plan.workload.sent:,} messages a round, medians of {plan.rounds}")
     table.add_column("engine's CPU s/100k", justify="right")
     table.add_column("log bytes/message", justify="right")
     for name, rounds in (
         ("Bright", result.bright),
-        (f"bare {plan.engine}, batched INSERT", result.bare),
+        (f"bare {plan.engine}, {_BARE[plan.engine]}", result.bare),
         ("bare WebSocket", result.websocket),
     ):
         more = ("engine_cpu_seconds_per_100k", "log_bytes_per_message")

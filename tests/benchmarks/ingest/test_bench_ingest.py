@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,45 @@ def test_ingest_reports_one_json_object_with_the_promised_fields(
     for contender in ("bright", "sqlite", "websocket"):
         counted = [one["messages"] for one in report["details"][contender]]
         assert counted == [SMALL.sent, SMALL.sent]
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder that the user of a database's server gets to, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        path.chmod(0o711)
+        yield path
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "redis"])
+def test_ingest_on_a_server_of_a_database_tells_what_the_server_took(
+    engine: str, reachable: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = run(
+        "ingest",
+        *SHAPE,
+        f"--database={engine}",
+        f"--directory={reachable}",
+        "--rounds=1",
+        "--at-least=1000",
+    )
+    report = json.loads(capsys.readouterr().out)
+    assert status == MISSED
+    assert report["database"] == engine
+    assert set(report["yardsticks"]) == {engine, "websocket"}
+    assert 0 < report["ratioToBare"] < 1000
+    for figure in (
+        "ackedPerSecond",
+        "engineCpuSecondsPer100k",
+        "bytesPerMessage",
+        "logBytesPerMessage",
+    ):
+        assert report[figure] > 0, figure
+    for contender in ("bright", "bare", "websocket"):
+        counted = [one["messages"] for one in report["details"][contender]]
+        assert counted == [SMALL.sent]
+    assert list(reachable.iterdir()) == []
 
 
 def test_ingest_with_memory_keeps_one_server_and_tells_its_memory(
@@ -149,7 +190,11 @@ def test_less_than_one_round_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     ("address", "words"),
     [
         ("postgresql://u:hunter2@127.0.0.1:1/x", "a password does not belong into"),
-        ("redis://hunter2", "no engine has this name"),
+        ("redis://u:hunter2@127.0.0.1:1/0", "a password does not belong into"),
+        ("redis://hunter2@127.0.0.1:1/0", "of Redis give redis://HOST:PORT/NUMBER"),
+        ("rediss://127.0.0.1:1/0", "of Redis give redis://HOST:PORT/NUMBER"),
+        ("redis://127.0.0.1:1/0", "Redis: "),
+        ("hunter2.sqlite", "no engine has this name"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_said_and_not_repeated(

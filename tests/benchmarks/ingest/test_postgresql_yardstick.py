@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.errors import MiscountError
 from benchmarks.ingest.contenders import create_database
-from benchmarks.ingest.shared import BarePostgresql
+from benchmarks.ingest.engines.postgresql import BarePostgresql
 from benchmarks.ingest.workload import Workload
 from bright_server.testing.engines.postgresql import postgresql_databases
 
