@@ -79,7 +79,7 @@ async def test_the_same_work_is_dumped_alike_kind_by_kind(
 async def test_ms_14_a_dump_tells_how_far_each_commit_is_and_where_the_log_has_it(
     kind: str, places: Places, clock: ManualClock
 ) -> None:
-    """MS-13, MS-14, MS-20: an open commit has its number, whatever its state."""
+    """MS-14: recorded is in history and not in the log; reserved is in neither."""
     settings = places(kind)
     await fill(settings, clock)
 
