@@ -84,7 +84,7 @@ def test_a_server_that_does_not_start_is_told_with_its_own_words(
     folder.mkdir()
     server = BrightServer(folder)  # a folder is no database file
     began = time.monotonic()
-    with pytest.raises(ServerError, match=r"did not listen .*log ends: bright:"):
+    with pytest.raises(ServerError, match=r"before it listened .*log ends: bright:"):
         server.start()
     assert time.monotonic() - began < 15
     server.close()
