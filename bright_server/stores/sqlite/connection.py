@@ -141,9 +141,6 @@ def _set_pragmas(database: sqlite3.Connection) -> tuple[object, object]:
     patiently(lambda: database.execute("PRAGMA journal_mode=WAL"))
     database.execute("PRAGMA synchronous=FULL")
     database.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
-    # Below this the log is moved into the database beside the writer: `checkpoints`.
-    pages = _WAL_BYTES // int(str(scalar(database, "PRAGMA page_size")))
-    database.execute(f"PRAGMA wal_autocheckpoint={pages}")
     database.execute("PRAGMA trusted_schema=OFF")
     return durability(database)
 

@@ -18,19 +18,12 @@ from typing import Final, Self
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import NOBODY, Membership
-from bright_server.commit.groups import (
-    NotStored,
-    ObservedBatch,
-    Outcome,
-    Probe,
-    Work,
-)
+from bright_server.commit.groups import NotStored, Outcome, Probe, Work
 from bright_server.errors import StoreUnavailable
 from bright_server.logs.sqlite import SqliteOutbox
 from bright_server.settings import Settings
 from bright_server.stores.sqlite import schema
 from bright_server.stores.sqlite.bindings import SqliteBindings
-from bright_server.stores.sqlite.checkpoints import Checkpointer
 from bright_server.stores.sqlite.commits import SqliteCommits
 from bright_server.stores.sqlite.connection import (
     StoreConnection,
@@ -65,10 +58,8 @@ class SqliteStore:
         settings: Settings,
         clock: Clock,
         membership: Membership = NOBODY,
-        checkpointer: Checkpointer | None = None,
     ) -> None:
         self._writer = writer
-        self._checkpointer = checkpointer
         self._reader = reader
         self._store_id = store_id
         self._settings = settings
@@ -184,8 +175,6 @@ class SqliteStore:
 
     async def _commit(self, group: Sequence[Work]) -> list[Outcome]:
         result = await self._transactions.do(partial(self._transact, group=group))
-        if self._checkpointer is not None:
-            self._checkpointer.wrote(sum(map(_rows_of, group)))
         return [result.outcomes[index] for index in range(len(group))]
 
     def _transact(
@@ -218,16 +207,10 @@ class SqliteStore:
     async def close(self) -> None:
         """Refuse what waits, and wait for what is under way, within a bound."""
         await self._steps.close(self._settings.close_deadline_seconds)
-        if self._checkpointer is not None:
-            await self._checkpointer.close()
 
 
 def _rewrite_probe(database: sqlite3.Connection) -> None:
     transact(database, lambda within: within.execute(SQL["rewrite_probe"]))
-
-
-def _rows_of(work: Work) -> int:
-    return len(work.messages) if isinstance(work, ObservedBatch) else 1
 
 
 def _is_about_the_data(cause: BaseException | None) -> bool:
@@ -248,13 +231,9 @@ async def opened(
     async with (
         connected(database, settings.busy_timeout_ms) as writer,
         connected(database, settings.busy_timeout_ms) as reader,
-        connected(database, settings.busy_timeout_ms) as aside,
     ):
         store_id = await schema.prepare(writer, database, clock.now_ms())
-        mover = Checkpointer(aside)
-        store = SqliteStore(
-            writer, reader, store_id, settings, clock, membership, mover
-        )
+        store = SqliteStore(writer, reader, store_id, settings, clock, membership)
         try:
             yield store
         finally:
