@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -363,10 +364,10 @@ def test_every_close_but_a_refusal_is_come_back_from(rig: Rig) -> None:
         assert server.connections == len(codes)
         times = [each.at for each in server.heard("hello")]
         waits = [later - sooner for sooner, later in pairwise(times)]
-        # Each a few times: once or twice the machine itself may have been slow.
+        # Each a few times, for once the machine itself may have been slow.
         for place, code in enumerate(quick):
             mine = waits[: len(quick) * TIMES][place :: len(quick)]
-            assert min(mine) < 5, f"slow to come back after {code}: {mine}"
+            assert median(mine) < 5, f"slow to come back after {code}: {mine}"
         assert waits[-1] >= 5, "1012 asks for 5 to 30 s"
         posted = say(rig, 2)
         assert set(statuses(rig, posted)) == {"pending_ack"}

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 from e2e.proof import prove
 from e2e.rigs import SHORT, running_rig
@@ -21,10 +20,9 @@ from extension_harness.page.corpus import Corpus
 from extension_harness.waiting import wait_until
 
 WAIT_SECONDS = 45.0
-IDLE_SECONDS = 30.0
+"""Half as long again as Chromium leaves an idle worker."""
 SETTINGS = {**SHORT, "ackTimeoutMs": 60_000}
 """No connection ends because the machine is slow."""
-"""Half as long again as Chromium leaves an idle worker."""
 
 
 def test_frames_keep_the_connection_and_pings_alone_lose_nothing(
@@ -85,16 +83,12 @@ def test_frames_keep_the_connection_and_pings_alone_lose_nothing(
         prove(at_bright)
         prove(at_script)
         bright = at_bright.proxy.seen("keepalive", "to_client")
-        # As a rule well below what Chromium leaves an idle worker; and always below it,
-        # also where the machine is late.
-        kept_alive = gaps([each.at for each in bright])
-        assert median(kept_alive) < 20
-        assert max(kept_alive) < IDLE_SECONDS
+        assert longest_gap([each.at for each in bright]) < 20
         first = [each.at for each in server.heard() if each.connection == 1]
-        assert max(gaps(first)) < IDLE_SECONDS
+        assert longest_gap(first) < 25
 
 
-def gaps(times: Sequence[float]) -> list[float]:
-    """Seconds between neighbours; there must be some in a silence this long."""
+def longest_gap(times: Sequence[float]) -> float:
+    """Seconds between two neighbours; there must be some in a silence this long."""
     assert len(times) > 2
-    return [later - sooner for sooner, later in pairwise(times)]
+    return max(later - sooner for sooner, later in pairwise(times))

@@ -44,7 +44,7 @@ async def test_bug_45_and_48_sigterm_under_load_acks_what_was_taken_and_ends_wel
         await asyncio.wait_for(asyncio.gather(*running), DEADLINE_SECONDS)
 
     assert status == 0
-    assert took < 30  # a machine with more to do than processors takes its time
+    assert took < 10
     assert "Traceback" not in said
     assert {each.close_code for each in senders} == {1012}
     await assert_stored_once(database, senders)
@@ -164,7 +164,7 @@ async def test_sigterm_while_the_database_is_locked_still_ends_in_time(
             began = time.monotonic()
             status, said = await server.end()
 
-        assert (status, time.monotonic() - began < 30) == (0, True)
+        assert (status, time.monotonic() - began < 10) == (0, True)
         assert "Traceback" not in said
         assert await extension.close_code() == 1012
     assert await dumped(database, "message") == []
