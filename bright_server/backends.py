@@ -12,6 +12,7 @@ from bright_server.authorization.contract import BindingLedger
 from bright_server.clock import Clock
 from bright_server.commit.admission import AccountMembership
 from bright_server.commit.backend import Backend
+from bright_server.commit.groups import ObservationStore
 from bright_server.commit.schema_steps import SchemaState
 from bright_server.commit.transfer import StoreExport, StoreImport
 from bright_server.database_address import (
@@ -52,6 +53,27 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Backend]:
     async with opening as backend:
         membership.bindings = backend.bindings
         yield backend
+
+
+@asynccontextmanager
+async def observations_opened(
+    settings: Settings, clock: Clock
+) -> AsyncIterator[ObservationStore]:
+    """Hold only the door of observed groups open, in a process that has nothing else.
+
+    The store may let the event loop stand still while it works.
+
+    Raises:
+        MessageStoreError: the database cannot be opened, and what to do.
+        ConfigurationError: its driver is not installed.
+    """
+    if isinstance(settings.database, SqliteFile):
+        alone = _module(settings, "store").opened
+        async with alone(settings, clock, holds_loop=True) as store:
+            yield store.observations
+        return
+    async with opened(settings, clock) as backend:
+        yield backend.observations
 
 
 class _OwnBindings:

@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,17 +23,36 @@ class _Protocol(WebSocketsSansIOProtocol):
 
     Closing a transport waits for its buffer to be read; a peer that never does would
     hold the socket for good.
+
+    The event of a text frame has its bytes too, as `utf8`: to encode its text again
+    takes nearly as long as to parse it.
     """
 
     def send_receive_event_to_app(self) -> None:
         # The base class stops reading at every frame and starts again when it is taken,
         # at two system calls each. Reading on to a second frame is as bounded.
         is_paused, self.read_paused = self.read_paused, True
-        super().send_receive_event_to_app()
+        if not self._send_text_to_app():
+            super().send_receive_event_to_app()
         self.read_paused = is_paused
         if not is_paused and self.queue.qsize() > 1:
             self.read_paused = True
             self.transport.pause_reading()
+
+    def _send_text_to_app(self) -> bool:
+        """Give the application a text frame; what is none is the base class's to do."""
+        if self.curr_msg_data_type != "text" or self.close_sent:
+            return False
+        frames = self.frames
+        data = frames[0] if len(frames) == 1 else b"".join(frames)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return False
+        event = {"type": "websocket.receive", "text": text, "utf8": data}
+        self.queue.put_nowait(cast("Any", event))
+        self.frames = []
+        return True
 
     async def run_asgi(self) -> None:
         await super().run_asgi()

@@ -69,7 +69,7 @@ def _at_once(batch: WholeBatch) -> Admitted | None:
     size = len(columns.message_ids)
     if (
         columns.conversation_ids.count(batch.envelope.conversation_id) != size
-        or not columns.are_plain
+        or not batch.is_plain
         or any_text_holds_secret(cast("Sequence[str]", columns.texts))
     ):
         return None

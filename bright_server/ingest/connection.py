@@ -180,7 +180,9 @@ class Connection:
             if text is None:
                 effects = self.session.receive_binary()
             else:
-                effects = self.session.receive_text(text.encode(), self._clock.now_ms())
+                # Our own server has the bytes still; another encodes them again.
+                data = message.get("utf8") or text.encode()
+                effects = self.session.receive_text(data, self._clock.now_ms())
             for question in self.perform(effects):
                 self.perform(await self._ask(question))
 

@@ -79,25 +79,25 @@ class Columns(NamedTuple):
     recalls: Sequence[dict[str, object] | None]
     raws: Sequence[object]
 
-    @property
-    def are_plain(self) -> bool:
-        """Say whether each message is a text and has no structured part."""
-        return None not in self.texts and all(
-            part.count(None) == len(part) for part in self[8:]
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class WholeBatch:
-    """A batch of which every message is well formed; it has at least one."""
+    """A batch of which every message is well formed; it has at least one.
+
+    It is plain if each of them is a text and has no structured part.
+    """
 
     envelope: WireBatch
     columns: Columns
+    is_plain: bool
 
     @property
     def entries(self) -> Sequence[WireMessage]:
         """Return the messages one by one."""
         return self.envelope.messages
+
+
+_FIRST_PART: Final = Columns._fields.index("contents")
 
 
 class Result(msgspec.Struct, rename="camel", omit_defaults=True, gc=False, frozen=True):
@@ -137,9 +137,12 @@ def read_whole_batch(data: bytes) -> WholeBatch | None:
         return None
     rows = map(msgspec.structs.astuple, batch.messages)
     columns = Columns._make(zip(*rows, strict=True))
-    if _may_hold_nul(batch, columns, data):
+    is_plain = None not in columns.texts and all(
+        part.count(None) == len(part) for part in columns[_FIRST_PART:]
+    )
+    if _may_hold_nul(batch, columns, data, is_plain=is_plain):
         return None
-    return WholeBatch(batch, columns)
+    return WholeBatch(batch, columns, is_plain)
 
 
 def message_of(value: object) -> WireMessage:
@@ -155,10 +158,12 @@ def ack_text(
     return _WRITER.encode(ack).decode()
 
 
-def _may_hold_nul(batch: WireBatch, columns: Columns, data: bytes) -> bool:
+def _may_hold_nul(
+    batch: WireBatch, columns: Columns, data: bytes, *, is_plain: bool
+) -> bool:
     # No column of text should hold a NUL. To look at the texts costs a fifth of looking
     # at the frame, which has to be done where a part may hold one at any depth.
-    if not columns.are_plain:
+    if not is_plain:
         return _NUL_ESCAPE in data
     texts: tuple[Sequence[str], ...] = (
         (batch.request_id, batch.channel_account_id, batch.conversation_id),

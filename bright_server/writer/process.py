@@ -96,8 +96,8 @@ async def write_for(server: socket.socket) -> None:
     if settings is None:
         return
     clock = SystemClock()
-    async with backends.opened(settings, clock) as backend:
-        committer = GroupCommitter(backend.observations, settings, clock, desk)
+    async with backends.observations_opened(settings, clock) as store:
+        committer = GroupCommitter(store, settings, clock, desk)
         ease_garbage_collection()
         desk.open(committer)
         running = asyncio.create_task(committer.run(), name="group committer")

@@ -40,7 +40,12 @@ _HEADER = b"SQLite format 3\0"
 
 
 class StoreConnection(aiosqlite.Connection):
-    """A connection that also does several statements in one turn of its thread."""
+    """A connection that also does several statements in one turn of its thread.
+
+    One that holds the loop does them on the event loop's thread instead.
+    """
+
+    holds_loop = False
 
     async def open(self) -> None:
         """Open the file; after a failure, wait until the thread has ended.
@@ -64,15 +69,21 @@ class StoreConnection(aiosqlite.Connection):
         """
         if self._connection is None or not self._running:
             raise StoreUnavailable("use its file", "it is closed")
+        if self.holds_loop:
+            return work(self._conn)
         result: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
         return result
 
 
 @asynccontextmanager
 async def connected(
-    database: Path, busy_timeout_ms: int
+    database: Path, busy_timeout_ms: int, *, holds_loop: bool = False
 ) -> AsyncIterator[StoreConnection]:
     """Hold one connection; its thread ends with the block, whatever happens in it.
+
+    With `holds_loop` the event loop stands still while the connection works. That is
+    for a process in which the loop has nothing else to do: there two threads would only
+    take turns, at a fifth more CPU.
 
     A file that is not there is made, for its owner alone to read; one that is there
     keeps its mode.
@@ -90,10 +101,13 @@ async def connected(
         database,
         isolation_level=None,
         timeout=busy_timeout_ms / 1000,
+        # It is opened and closed on a thread of its own in any case.
+        check_same_thread=not holds_loop,
     )
     with translated(f"open {database}"):
         _make_file(database)
         connection = StoreConnection(opening, _ROWS_AT_ONCE)
+        connection.holds_loop = holds_loop
         await connection.open()
     # From here on the connection's thread runs, and would keep the process alive.
     try:

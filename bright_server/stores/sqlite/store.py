@@ -1,7 +1,8 @@
 """The embedded back end: everything in one SQLite file.
 
 One connection writes, another reads; each has a thread of its own, so the event loop
-never waits for the disk. Groups and single commits take turns on the one that writes.
+never waits for the disk, but in a process that does nothing else than write. Groups and
+single commits take turns on the one that writes.
 Another process that holds the write lock is waited for, patiently and within a bound,
 one short try after the other; what it has changed is looked up again.
 """
@@ -219,9 +220,15 @@ def _is_about_the_data(cause: BaseException | None) -> bool:
 
 @asynccontextmanager
 async def opened(
-    settings: Settings, clock: Clock, membership: Membership = NOBODY
+    settings: Settings,
+    clock: Clock,
+    membership: Membership = NOBODY,
+    *,
+    holds_loop: bool = False,
 ) -> AsyncIterator[SqliteStore]:
     """Open the store of these settings, made anew where there is none.
+
+    With `holds_loop` its writer works on the event loop's thread, see `connected`.
 
     Raises:
         StoreUnavailable: the file cannot be opened.
@@ -229,7 +236,7 @@ async def opened(
     """
     database = settings.database_path
     async with (
-        connected(database, settings.busy_timeout_ms) as writer,
+        connected(database, settings.busy_timeout_ms, holds_loop=holds_loop) as writer,
         connected(database, settings.busy_timeout_ms) as reader,
     ):
         store_id = await schema.prepare(writer, database, clock.now_ms())

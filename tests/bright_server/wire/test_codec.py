@@ -89,7 +89,7 @@ def test_a_right_batch_is_read_at_once_and_column_by_column() -> None:
     found = decode_request(json.dumps(batch(message(1), message(2))).encode())
     assert isinstance(found, WholeBatch)
     assert found.columns.message_ids == (str(FIRST_ID + 1), str(FIRST_ID + 2))
-    assert found.columns.are_plain
+    assert found.is_plain
 
 
 results = st.builds(
