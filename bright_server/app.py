@@ -14,7 +14,6 @@ from starlette.applications import Starlette
 from bright_server import backends
 from bright_server.authorization.contract import Authority
 from bright_server.authorization.embedded import EmbeddedAuthority
-from bright_server.authorization.gate import AuthorizingCommitter
 from bright_server.authorization.remote import asking
 from bright_server.clock import Clock, SystemClock
 from bright_server.commands import endpoint as commands
@@ -25,6 +24,7 @@ from bright_server.commit.admission import (
     SendAdmission,
     TokenBucketQuota,
 )
+from bright_server.commit.authorizing_committer import AuthorizingCommitter
 from bright_server.commit.backend import Backend
 from bright_server.commit.committer import DurableCommitter
 from bright_server.commit.contract import MessageCommitter

@@ -20,8 +20,8 @@ from bright_server.authorization.contract import (
     standing_of,
 )
 from bright_server.authorization.embedded import EmbeddedAuthority
-from bright_server.authorization.gate import AuthorizingCommitter
 from bright_server.authorization.tokens import token_digest
+from bright_server.commit.authorizing_committer import AuthorizingCommitter
 from bright_server.commit.group_committer import Committer, GroupCommitter, GroupReport
 from bright_server.errors import AuthorityUnavailable, BindingRefused
 from bright_server.ingest.hub import Hub

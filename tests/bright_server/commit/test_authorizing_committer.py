@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bright_server.authorization.contract import Standing
-from bright_server.authorization.gate import AuthorizingCommitter
+from bright_server.commit.authorizing_committer import AuthorizingCommitter
 from bright_server.commit.group_committer import GroupCommitter, GroupReport
 from bright_server.commit.groups import (
     BatchCommitted,
