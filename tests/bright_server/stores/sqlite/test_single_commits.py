@@ -161,6 +161,20 @@ async def test_a_step_that_fails_spoils_none_that_shares_its_transaction(
     ] == [2, IdentityConflict, StoreUnavailable, StoreUnavailable, 3]
 
 
+async def test_a_step_that_fails_by_a_fault_of_ours_leaves_no_trace_either(
+    store: SqliteStore, settings: Settings
+) -> None:
+    """MS-12, MS-20: whatever it failed by, after it had written."""
+
+    def failing(database: sqlite3.Connection) -> None:
+        database.execute("INSERT INTO lease VALUES ('half', 'of a step', 1)")
+        raise LookupError("a fault of ours")
+
+    with pytest.raises(LookupError):
+        await store._steps(failing)
+    assert rows(settings, "SELECT * FROM lease WHERE name = 'half'") == []
+
+
 async def test_ms_21_an_id_that_history_has_is_refused_before_it_is_reserved(
     store: SqliteStore,
 ) -> None:
