@@ -108,7 +108,7 @@ def run(server: BrightServer | Fleet, plan: Plan) -> Report:
             now_ms=time.time_ns() // 1_000_000,
         )
     begun = time.monotonic()
-    asyncio.run(_live(server, plan, extensions, random))
+    server_kills = asyncio.run(_live(server, plan, extensions, random))
     dump = server.dump()
     return Report(
         extensions=len(extensions),
@@ -116,7 +116,7 @@ def run(server: BrightServer | Fleet, plan: Plan) -> Report:
         cards=len(dump.of("renderedCard")),
         facts=len(dump.of("buyerFacts")),
         kills=sum(each.kills for each in extensions),
-        server_kills=plan.server_kills,
+        server_kills=server_kills,
         seconds=time.monotonic() - begun,
         faults=tuple(_judged(extensions, dump)),
     )
@@ -142,7 +142,9 @@ async def _live(
     plan: Plan,
     extensions: Sequence[LiveExtension],
     random: Random,
-) -> None:
+) -> int:
+    """Let them live, and come to rest; returns how often a server was killed."""
+    server_kills: list[float] = []
     for extension in extensions:
         extension.start()
     try:
@@ -150,7 +152,7 @@ async def _live(
             async with asyncio.TaskGroup() as group:
                 for extension in extensions:
                     group.create_task(_trouble(extension, plan, random))
-                group.create_task(_server_trouble(server, plan))
+                group.create_task(_server_trouble(server, plan, server_kills))
     except TimeoutError:
         pass  # as planned
     try:
@@ -160,6 +162,7 @@ async def _live(
     finally:
         for extension in extensions:
             extension.stop()
+    return len(server_kills)
 
 
 async def _trouble(extension: LiveExtension, plan: Plan, random: Random) -> None:
@@ -202,11 +205,22 @@ def _card_or_facts(row: Json, random: Random) -> tuple[str, Json]:
     return "cards", card
 
 
-async def _server_trouble(server: BrightServer | Fleet, plan: Plan) -> None:
-    for _ in range(plan.server_kills):
-        await asyncio.sleep(plan.seconds / (plan.server_kills + 1))
-        await asyncio.to_thread(server.kill)
-        await asyncio.to_thread(server.start)
+async def _server_trouble(
+    server: BrightServer | Fleet, plan: Plan, killed: list[float]
+) -> None:
+    """Kill and start a server at even times, as far as they come; note each."""
+
+    def kill() -> None:
+        killed.append(time.monotonic())
+        server.kill()
+        server.start()
+
+    begun = time.monotonic()
+    for number in range(1, plan.server_kills + 1):
+        due = begun + number * plan.seconds / (plan.server_kills + 1)
+        await asyncio.sleep(due - time.monotonic())
+        # In one piece: when the time is up, what was killed is started all the same.
+        await asyncio.to_thread(kill)
 
 
 async def _come_to_rest(extensions: Sequence[LiveExtension], seconds: float) -> None:
