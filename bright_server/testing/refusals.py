@@ -15,7 +15,7 @@ _BACK_ENDS_WORDS = (
 
 
 @contextmanager
-def refused(*expected: type[Exception]) -> Iterator[None]:
+def refused(*expected: type[Exception], where: str = "") -> Iterator[None]:
     """Demand that the block raises one of these errors, and nothing else."""
     try:
         yield
@@ -23,7 +23,7 @@ def refused(*expected: type[Exception]) -> Iterator[None]:
         see_that_no_back_end_shows_through(error)
         return
     names = " or ".join(each.__name__ for each in expected)
-    raise AssertionError(f"nothing was refused, {names} was due")
+    raise AssertionError(f"nothing was refused, {names} was due {where}".rstrip())
 
 
 def see_that_no_back_end_shows_through(error: Exception) -> None:

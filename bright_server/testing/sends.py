@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final, TypeVar, cast
 
 from bright_server.authorization.embedded import issue_binding
@@ -75,21 +75,60 @@ def sending(
     return changed(request, changes)
 
 
+def saying_everything(name: str = "m1", **changes: object) -> AuthenticatedSend:
+    """Return a request of which no part is None."""
+    content = MessageContent(
+        "seller-1", "outbound", "card", "hello", '{"c":1}', '{"q":1}', '{"r":1}',
+        NOW_MS, "custom-1", "body-1",
+    )  # fmt: skip
+    return changed(sending(name, content=content), changes)
+
+
 def others_of(request: AuthenticatedSend) -> dict[str, AuthenticatedSend]:
-    """Return requests of the same key that say something else, by what differs."""
-    said = request.content
-    return {
+    """Return requests of the same key that say something else, by what differs.
+
+    Each part of the identity differs alone: once it is another, and once it is none.
+    """
+    place, mentions = request.conversation, request.mentions
+    account = ConversationKey("account-2", place.conversation_id)
+    others = {
         "another device": replace(request, device="device-2"),
         "no device": replace(request, device=None),
         "another conversation": replace(request, conversation=OTHER_CONVERSATION),
-        "another text": replace(request, content=replace(said, text="other")),
-        "another kind": replace(request, content=replace(said, kind="card")),
+        "another account": replace(request, conversation=account),
         "another mention": replace(request, mentions=("buyer-2",)),
-        "one mention more": replace(request, mentions=(*request.mentions, "buyer-2")),
+        "one mention more": replace(request, mentions=(*mentions, "buyer-2")),
         "no mention": replace(request, mentions=()),
         "another reply": replace(request, reply_to="id-9"),
         "no reply": replace(request, reply_to=None),
     }
+    for what, said in others_said(request.content).items():
+        others[what] = replace(request, content=said)
+    return {what: other for what, other in others.items() if other != request}
+
+
+def others_said(said: MessageContent) -> dict[str, MessageContent]:
+    """Return contents that differ in one part each, by what differs."""
+    others: dict[str, MessageContent] = {}
+    for part in fields(MessageContent):
+        others[f"another {part.name}"] = _with(said, part.name, _OTHERS[part.name])
+        if part.default is None:
+            others[f"no {part.name}"] = _with(said, part.name, None)
+    # The same bytes in another part are another message.
+    others["its text as content"] = replace(said, text=None, content=said.text)
+    return {what: other for what, other in others.items() if other != said}
+
+
+# A part that is missing here is a KeyError: none is forgotten.
+_OTHERS: Final[dict[str, object]] = {
+    "author_id": "seller-2", "direction": "inbound", "kind": "video", "text": "other",
+    "content": '{"c":2}', "quote": '{"q":2}', "recall": '{"r":2}',
+    "sent_at_ms": NOW_MS - 1, "custom_type": "custom-2", "body_reference": "body-2",
+}  # fmt: skip
+
+
+def _with(said: MessageContent, part: str, value: object) -> MessageContent:
+    return replace(said, **cast("dict[str, Any]", {part: value}))
 
 
 def candidate_of(request: AuthenticatedSend, **changes: object) -> ReserveCandidate:
@@ -173,6 +212,24 @@ def showing(name: str, text: str = "hello", **changes: object) -> ObservedMessag
         name, "buyer-1", "inbound", NOW_MS, "text", text, None, None, None, None
     )
     return message._replace(**cast("dict[str, Any]", changes))
+
+
+def showing_everything(name: str) -> ObservedMessage:
+    """Return a message as a page shows it, of which every part is there."""
+    return showing(name, content='{"c":1}', quote='{"q":1}', recall='{"r":1}')
+
+
+def others_shown(shown: ObservedMessage) -> list[ObservedMessage]:
+    """Return messages of the same id that differ in one compared part each."""
+    others: list[dict[str, object]] = [
+        {"sender_id": "x"},
+        {"direction": "outbound"},
+        {"sent_at_ms": NOW_MS + 1},
+        {"kind": "card"},
+        *({part: '"other"'} for part in ("text", "content", "quote", "recall")),
+        *({part: None} for part in ("text", "content", "quote", "recall")),
+    ]
+    return [shown._replace(**cast("dict[str, Any]", each)) for each in others]
 
 
 def batch_of(

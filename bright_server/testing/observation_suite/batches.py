@@ -21,7 +21,9 @@ from bright_server.testing.sends import (
     Everybody,
     batch_of,
     granted,
+    others_shown,
     showing,
+    showing_everything,
 )
 from bright_server.testing.under_test import StoreUnderTest
 
@@ -84,18 +86,8 @@ class BatchSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """OT-01: any of what is compared; the first stays, `raw` may differ."""
-        first = showing("m", content='{"a":1}', raw='{"r":1}')
-        others = [
-            first._replace(sender_id="x"),
-            first._replace(direction="outbound"),
-            first._replace(sent_at_ms=NOW_MS + 1),
-            first._replace(kind="card"),
-            first._replace(text="other"),
-            first._replace(text=None),
-            first._replace(content='{"a":2}'),
-            first._replace(quote="{}"),
-            first._replace(recall="{}"),
-        ]
+        first = showing_everything("m")._replace(raw='{"r":1}')
+        others = others_shown(first)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
             [outcome] = await backend.observations.commit_group(

@@ -7,7 +7,6 @@ sees what the other has done.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from bright_server.commit.groups import BatchCommitted, NotStored
 from bright_server.commit.records import (
@@ -31,10 +30,13 @@ from bright_server.testing.sends import (
     committed,
     gone_on_to,
     granted,
+    others_of,
+    others_shown,
     published,
     reserved,
     sending,
     showing,
+    showing_everything,
 )
 from bright_server.testing.store_suite.history import EVERYTHING, numbers
 from bright_server.testing.under_test import StoreUnderTest
@@ -107,26 +109,25 @@ class BothDoorsSuite:
         """MS-12: the first stays, whichever door it came through."""
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
-            await backend.observations.commit_group([batch_of(grant, showing("p1"))])
-            for other in (
-                observing("p1", "other"),
-                observing("p1", sent_at_ms=NOW_MS - 5),
-                replace(observing("p1"), device="device-1"),
-                replace(observing("p1"), mentions=("buyer-1",)),
-                replace(observing("p1"), reply_to="p0"),
-            ):
-                with refused(IdentityConflict):
-                    await backend.commits.reserve(other, DELIVERY, candidate_of(other))
-            await committed(backend, observing("p2"))
+            shown = showing_everything("p1")
+            await backend.observations.commit_group([batch_of(grant, shown)])
+            for what, other in others_of(request_of(CONVERSATION, shown)).items():
+                # Its conversation is part of an observation's key.
+                if what not in {"another conversation", "another account"}:
+                    with refused(IdentityConflict, where=what):
+                        await backend.commits.reserve(
+                            other, DELIVERY, candidate_of(other)
+                        )
+            there = showing_everything("p2")
+            await committed(backend, request_of(CONVERSATION, there))
+            others = others_shown(there)
             [outcome] = await backend.observations.commit_group(
-                [batch_of(grant, showing("p2", "other"), showing("p2"))]
+                [batch_of(grant, *others, there)]
             )
             assert isinstance(outcome, BatchCommitted)
-            assert list(outcome.sequences) == [2, 2]
-            assert (outcome.conflicts, outcome.repeats) == (
-                frozenset({0}),
-                frozenset({1}),
-            )
+            assert {*outcome.sequences} == {2}
+            assert outcome.conflicts == frozenset(range(len(others)))
+            assert outcome.repeats == frozenset({len(others)})
 
     async def test_a_group_finds_what_was_committed_alone(
         self, stores: StoreUnderTest
