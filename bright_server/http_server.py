@@ -28,6 +28,12 @@ class _Protocol(WebSocketsSansIOProtocol):
     takes nearly as long as to parse it.
     """
 
+    close_deadline = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.close_timeout = self.close_deadline  # the base class has one of its own
+
     def send_receive_event_to_app(self) -> None:
         # The base class stops reading at every frame and starts again when it is taken,
         # at two system calls each. Reading on to a second frame is as bounded.
@@ -35,7 +41,8 @@ class _Protocol(WebSocketsSansIOProtocol):
         if not self._send_text_to_app():
             super().send_receive_event_to_app()
         self.read_paused = is_paused
-        if not is_paused and self.queue.qsize() > 1:
+        # After our close frame the peer's is still to be read, before anything else.
+        if not is_paused and not self.close_sent and self.queue.qsize() > 1:
             self.read_paused = True
             self.transport.pause_reading()
 
@@ -117,7 +124,9 @@ class HttpServer(uvicorn.Server):
         listening: Callable[[], None],
     ) -> None:
         protocol = type(
-            "Protocol", (_Protocol,), {"close_timeout": settings.close_deadline_seconds}
+            "Protocol",
+            (_Protocol,),
+            {"close_deadline": settings.close_deadline_seconds},
         )
         requests = type(
             "Requests",

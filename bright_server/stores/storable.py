@@ -25,6 +25,9 @@ LARGEST_NUMBER: Final = 2**53
 # An index entry of PostgreSQL takes so much, and not much more.
 LONGEST_ID_BYTES: Final = 2_048
 
+# Annotations are text here; what is neither is text, or a name for some of it.
+_KINDS: Final[dict[str, type]] = {"int": int, "bool": bool}
+
 
 def check_storable(
     request: AuthenticatedSend, delivery: FrozenDelivery, candidate: ReserveCandidate
@@ -35,8 +38,8 @@ def check_storable(
         StoreUnavailable: and where it stands; nothing was done.
     """
     for part in (request, delivery, candidate):
-        for path, value in _leaves(part, type(part).__name__):
-            fault = _fault_of(value)
+        for path, kind, value in _leaves(part, type(part).__name__):
+            fault = _fault_of(kind, value)
             if fault is not None:
                 raise StoreUnavailable("reserve a message", f"{path} {fault}")
     if len(candidate.message_id.encode()) > LONGEST_ID_BYTES:
@@ -45,7 +48,16 @@ def check_storable(
         )
 
 
-def _fault_of(value: object) -> str | None:
+def _fault_of(kind: type, value: object) -> str | None:
+    """Say what is wrong with a value that has to be of this kind, or None.
+
+    Python checks no record's types. A truth or a fraction in a number's place would be
+    reserved, and by one store or another never recorded, or never read again.
+    """
+    if value is None:
+        return None
+    if type(value) is not kind:
+        return f"is {value!a}, and not of type {kind.__name__}"
     if isinstance(value, str) and not is_storable(value):
         return "holds NUL or half a surrogate pair"
     if isinstance(value, int) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
@@ -53,16 +65,18 @@ def _fault_of(value: object) -> str | None:
     return None
 
 
-def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
-    if is_dataclass(value):
-        for field in fields(value):
-            yield from _leaves(getattr(value, field.name), f"{path}.{field.name}")
-    elif isinstance(value, tuple):
-        # A conversation's key, and mentions.
-        for index, item in enumerate(cast("tuple[object, ...]", value)):
-            yield from _leaves(item, f"{path}.{index}")
-    else:
-        yield path, value
+def _leaves(value: object, path: str) -> Iterator[tuple[str, type, object]]:
+    """Yield every value of a record: where it stands, what it must be, what it is."""
+    assert is_dataclass(value)  # noqa: S101 - the signature says so
+    for field in fields(value):
+        inner, where = getattr(value, field.name), f"{path}.{field.name}"
+        if is_dataclass(inner):
+            yield from _leaves(inner, where)
+        elif isinstance(inner, tuple):  # mentions
+            for index, item in enumerate(cast("tuple[object, ...]", inner)):
+                yield f"{where}.{index}", str, item
+        else:
+            yield where, _KINDS.get(str(field.type).partition(" ")[0], str), inner
 
 
 @contextmanager
