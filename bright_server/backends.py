@@ -61,7 +61,8 @@ async def observations_opened(
 ) -> AsyncIterator[ObservationStore]:
     """Hold only the door of observed groups open, in a process that has nothing else.
 
-    The store may let the event loop stand still while it works.
+    The store may let the event loop stand still while it works. A file has to be the
+    one that the server opened which started this process.
 
     Raises:
         MessageStoreError: the database cannot be opened, and what to do.
@@ -69,7 +70,12 @@ async def observations_opened(
     """
     if isinstance(settings.database, SqliteFile):
         alone = _module(settings, "store").opened
+        # It may start again while the server runs: into no other file than before, and
+        # none is made. Looked at again once it is open.
+        refuse_exchanged = _module(settings, "lock").refuse_exchanged
+        refuse_exchanged(settings.database_path)
         async with alone(settings, clock, holds_loop=True) as store:
+            refuse_exchanged(settings.database_path)
             yield store.observations
         return
     async with opened(settings, clock) as backend:

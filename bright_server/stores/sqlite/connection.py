@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 import aiosqlite
 
 from bright_server.errors import SchemaRefused, StoreUnavailable
+from bright_server.stores.sqlite.opened_file import OpenedFile
 
 T = TypeVar("T")
 
@@ -46,6 +47,8 @@ class StoreConnection(aiosqlite.Connection):
     """
 
     holds_loop = False
+    file: OpenedFile | None = None
+    """What has to stand at the path before and after each work; None: whatever does."""
 
     async def open(self) -> None:
         """Open the file; after a failure, wait until the thread has ended.
@@ -65,13 +68,23 @@ class StoreConnection(aiosqlite.Connection):
         event loop's other business cannot come between them.
 
         Raises:
-            StoreUnavailable: it is closed, or being closed.
+            StoreUnavailable: it is closed, or being closed; or another file stands at
+                its path, or does now: then what was done is worth nothing.
         """
         if self._connection is None or not self._running:
             raise StoreUnavailable("use its file", "it is closed")
         if self.holds_loop:
+            return self._watched(work)
+        result: T = await self._execute(self._watched, work)  # type: ignore[no-untyped-call]
+        return result
+
+    def _watched(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        if self.file is None:
             return work(self._conn)
-        result: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
+        self.file.check()
+        result = work(self._conn)
+        # Before anybody answers for it: it may have gone into a file without a name.
+        self.file.check()
         return result
 
 
@@ -112,6 +125,8 @@ async def connected(
     # From here on the connection's thread runs, and would keep the process alive.
     try:
         await _make_durable(connection, database)
+        with translated(f"open {database}"):
+            connection.file = OpenedFile(database)
         yield connection
     finally:
         await connection.close()
@@ -156,6 +171,8 @@ def _set_pragmas(database: sqlite3.Connection) -> tuple[object, object]:
     database.execute("PRAGMA synchronous=FULL")
     database.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
     database.execute("PRAGMA trusted_schema=OFF")
+    # What is read opens the log, too.
+    scalar(database, "SELECT 1 FROM sqlite_schema")
     return durability(database)
 
 

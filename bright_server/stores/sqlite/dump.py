@@ -5,9 +5,7 @@ Reads one snapshot, beside a running server or after its death; changes nothing.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -16,6 +14,8 @@ from bright_server.commit.records import CommitState
 from bright_server.errors import StoreMissing
 from bright_server.stores.sqlite.connection import translated
 from bright_server.stores.sqlite.queries import SQL
+from bright_server.stores.sqlite.reading import opened_for_reading
+from bright_server.stores.sqlite.schema import stored_version
 from bright_server.wire.text import parse_json
 
 _SCOPE: Final = ("channelAccountId", "conversationId")
@@ -41,17 +41,15 @@ def dump(database: Path) -> Iterator[dict[str, object]]:
     A database that an older server wrote, and none has opened since, has fewer kinds.
 
     Raises:
-        StoreMissing: there is no such file; none is made.
+        StoreMissing: there is no such file, or an empty one; none is made.
+        SchemaRefused: it is another program's, needs a newer Bright, or is a copy that
+            is not finished.
         StoreUnavailable: it could not be read.
     """
-    if not database.is_file():
-        raise StoreMissing(database)
-    with (
-        translated(f"read {database}"),
-        closing(sqlite3.connect(database, timeout=30, isolation_level=None)) as reader,
-    ):
-        reader.execute("PRAGMA query_only=ON")
+    with translated(f"read {database}"), opened_for_reading(database) as reader:
         reader.execute("BEGIN")
+        if not stored_version(reader, database):
+            raise StoreMissing(database)
         store_id, version = reader.execute(SQL["store"]).fetchone()
         yield {"type": "store", "storeId": store_id, "schemaVersion": version}
         parts = _PARTS | (_PARTS_OF_2 if version >= 2 else {})

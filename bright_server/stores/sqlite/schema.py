@@ -11,7 +11,6 @@ import asyncio
 import re
 import sqlite3
 import uuid
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -23,7 +22,6 @@ from bright_server.commit.schema_steps import SchemaState, SchemaStep
 from bright_server.errors import SchemaRefused, StoreMissing
 from bright_server.settings import Settings
 from bright_server.stores.sqlite.connection import (
-    NO_DATABASE,
     StoreConnection,
     connected,
     patiently,
@@ -31,6 +29,7 @@ from bright_server.stores.sqlite.connection import (
     translated,
 )
 from bright_server.stores.sqlite.queries import SQL
+from bright_server.stores.sqlite.reading import opened_for_reading
 
 SCHEMA_VERSION: Final = 3
 # Raised only with a step after which older servers would read the data wrongly.
@@ -83,17 +82,8 @@ def _existing(settings: Settings) -> Path:
 
 
 def _state(path: Path) -> SchemaState:
-    with (
-        translated(f"read {path}"),
-        closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as database,
-    ):
-        database.execute("PRAGMA query_only=ON")
-        try:
-            version = _stored_version(database, path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            raise SchemaRefused(path, NO_DATABASE) from error
+    with translated(f"read {path}"), opened_for_reading(path) as database:
+        version = stored_version(database, path)
     due = [step for step in steps() if step.version > version]
     return SchemaState(
         version,
@@ -122,7 +112,7 @@ def step_all(database: sqlite3.Connection, now_ms: int) -> None:
 
 def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
     # A database that is as it should be is only read: it may be in use.
-    if _stored_version(database, path) != SCHEMA_VERSION:
+    if stored_version(database, path) != SCHEMA_VERSION:
         patiently(lambda: database.execute(SQL["begin"]))
         try:
             _step_forward(database, path, now_ms)
@@ -134,7 +124,7 @@ def _prepare(database: sqlite3.Connection, path: Path, now_ms: int) -> str:
 
 
 def _step_forward(database: sqlite3.Connection, path: Path, now_ms: int) -> None:
-    _make_steps(database, _stored_version(database, path), now_ms)
+    _make_steps(database, stored_version(database, path), now_ms)
 
 
 def _make_steps(database: sqlite3.Connection, version: int, now_ms: int) -> None:
@@ -155,7 +145,14 @@ def _make_steps(database: sqlite3.Connection, version: int, now_ms: int) -> None
         )
 
 
-def _stored_version(database: sqlite3.Connection, path: Path) -> int:
+def stored_version(database: sqlite3.Connection, path: Path) -> int:
+    """Return the version that a database has, 0 where it is empty.
+
+    Raises:
+        SchemaRefused: it is another program's, needs a newer Bright, or is a copy that
+            is not finished.
+        sqlite3.Error: it cannot be read.
+    """
     names = {
         row[0]
         for row in database.execute(

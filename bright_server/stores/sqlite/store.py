@@ -23,7 +23,7 @@ from bright_server.commit.groups import NotStored, Outcome, Probe, Work
 from bright_server.errors import StoreUnavailable
 from bright_server.logs.sqlite import SqliteOutbox
 from bright_server.settings import Settings
-from bright_server.stores.sqlite import schema
+from bright_server.stores.sqlite import lock, schema
 from bright_server.stores.sqlite.bindings import SqliteBindings
 from bright_server.stores.sqlite.commits import SqliteCommits
 from bright_server.stores.sqlite.connection import (
@@ -240,6 +240,9 @@ async def opened(
         connected(database, settings.busy_timeout_ms) as reader,
     ):
         store_id = await schema.prepare(writer, database, clock.now_ms())
+        if writer.file is not None and not holds_loop:
+            # So that a writer's process, whenever it starts, opens no other one.
+            lock.note_opened(database, writer.file.identity)
         store = SqliteStore(writer, reader, store_id, settings, clock, membership)
         try:
             yield store

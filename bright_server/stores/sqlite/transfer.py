@@ -19,16 +19,20 @@ from bright_server.stores.sqlite.connection import (
 )
 from bright_server.stores.sqlite.exporting import SQL, SqliteExport
 from bright_server.stores.sqlite.importing import SqliteImport
+from bright_server.stores.sqlite.reading import connected_for_reading
 
 
 @asynccontextmanager
 async def exporting(settings: Settings, clock: Clock) -> AsyncIterator[SqliteExport]:
-    """See `Exporter`; the file is held against servers meanwhile."""
+    """See `Exporter`; the file is held against servers meanwhile.
+
+    Where no lock can be made it is not held, see `lock.held_for_reading`.
+    """
     path = settings.database_path
     if not path.is_file():
         raise StoreMissing(path)
-    with lock.held(path):
-        async with connected(path, settings.busy_timeout_ms) as connection:
+    with lock.held_for_reading(path):
+        async with connected_for_reading(path) as connection:
             yield SqliteExport(connection, await _facts(connection, settings))
 
 
