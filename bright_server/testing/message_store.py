@@ -13,6 +13,7 @@ The tests are coroutines; pytest-asyncio in its automatic mode runs them.
 
 from __future__ import annotations
 
+from bright_server.testing.store_suite.atomic_step import AtomicStepSuite
 from bright_server.testing.store_suite.both_doors import BothDoorsSuite
 from bright_server.testing.store_suite.history import HistorySuite
 from bright_server.testing.store_suite.recovery_facts import RecoverySuite
@@ -26,6 +27,7 @@ from bright_server.testing.store_suite.steps import StepSuite
 class MessageStoreContract(
     ReservationSuite,
     StepSuite,
+    AtomicStepSuite,
     RecoverySuite,
     HistorySuite,
     BothDoorsSuite,

@@ -226,9 +226,9 @@ def others_shown(shown: ObservedMessage) -> list[ObservedMessage]:
         {"direction": "outbound"},
         {"sent_at_ms": NOW_MS + 1},
         {"kind": "card"},
-        *({part: '"other"'} for part in ("text", "content", "quote", "recall")),
-        *({part: None} for part in ("text", "content", "quote", "recall")),
     ]
+    for part in ("text", "content", "quote", "recall"):
+        others += [{part: '"other"'}, {part: None}]
     return [shown._replace(**cast("dict[str, Any]", each)) for each in others]
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from bright_server.commit.contract import MessageCommitter, MessageStore
 from bright_server.commit.fault_points import FaultPoint
-from bright_server.commit.records import CommittedMessage
+from bright_server.commit.records import CommitState, CommittedMessage
 from bright_server.commit.recovery import CommitRecovery
 from bright_server.errors import Recoverable
 from bright_server.testing.committer_suite.committing import (
@@ -30,9 +30,14 @@ from bright_server.testing.refusals import needs, refused
 from bright_server.testing.sends import (
     CONVERSATION,
     NOW_MS,
+    brought_to,
     changed_settings,
     reserved,
     sending,
+)
+from bright_server.testing.store_suite.atomic_step import (
+    MOST_WAITS,
+    see_that_it_is_not_half_done,
 )
 from bright_server.testing.two_step import TwoStepStore
 from bright_server.testing.under_test import StoreUnderTest
@@ -119,6 +124,32 @@ class CrashMatrix:
                 assert isinstance(there, CommittedMessage)
                 assert there.coordinates.sequence == number
             assert len(await stores.published(way.backend)) == len(names)
+
+    async def test_no_crash_leaves_the_atomic_step_half_done(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-23, MS-40: the process dies after each of the waits of the step."""
+        needs(stores.can.atomic_step, "the atomic step")
+        needs(self.kills, "another process can open it")
+        for wait in range(1, MOST_WAITS):
+            request = sending(f"m{wait}")
+            async with committing(stores) as way:
+                left = await brought_to(CommitState.RECORDED, way.backend, request)
+            job: dict[str, object] = {
+                "spec": stores.spec,
+                "name": f"m{wait}",
+                "wait": wait,
+            }
+            seen = await asyncio.to_thread(self._victims.die, job)
+            async with committing(stores) as way:
+                there = await way.backend.commits.load_commit(request.key, CONVERSATION)
+                see_that_it_is_not_half_done(there)
+                assert await way.committer.recover_due(NOW_MS + 1, 10) in {0, 1}
+                message = await way.commit(request)
+                assert message.coordinates == left.coordinates
+                assert len(await stores.published(way.backend)) == wait
+            if seen:  # it lived until all was done
+                break
 
     async def _cut_off(self, stores: StoreUnderTest, cut: Cut) -> list[dict[str, Any]]:
         if cut.how is How.REPLY_LOST:

@@ -14,6 +14,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from bright_server.commit.contract import MessageStore
@@ -30,14 +31,17 @@ from bright_server.testing.crash.cuts import Cut, How
 from bright_server.testing.delegating_store import AtomicDelegatingStore
 from bright_server.testing.manual_clock import ManualClock
 from bright_server.testing.sends import (
+    CONVERSATION,
     DELIVERY,
     Everybody,
     candidate_of,
     changed_settings,
+    published,
     sending,
 )
 from bright_server.testing.two_step import TwoStepStore
 from bright_server.testing.under_test import from_spec
+from bright_server.testing.waits import Waits
 
 T = TypeVar("T")
 
@@ -165,9 +169,31 @@ async def recover(spec: str, point: FaultPoint) -> None:
         await recovery.pass_once()
 
 
+async def commit_half(spec: str, name: str, wait: int) -> None:
+    """Take the atomic step of a recorded message and die as a wait of it has ended.
+
+    If it did not wait so often it dies when all is done.
+    """
+
+    def ended(number: int) -> None:
+        if number == wait:
+            die()
+
+    async with from_spec(spec).opened(ManualClock(), Everybody()) as backend:
+        commits = backend.commits
+        intent = await commits.load_commit(sending(name).key, CONVERSATION)
+        assert isinstance(intent, CommitIntent)
+        place = await published(backend, intent)
+        step = partial(commits.mark_published_and_committed, intent, place)
+        say("committed", **told(await Waits(step, ended=ended)))
+        die()
+
+
 def run(job: dict[str, Any]) -> None:
     """Do one job, which should not return."""
-    if "recovery" in job:
+    if "wait" in job:
+        asyncio.run(commit_half(job["spec"], job["name"], job["wait"]))
+    elif "recovery" in job:
         asyncio.run(recover(job["spec"], FaultPoint(job["recovery"])))
     else:
         asyncio.run(commit(job["spec"], Cut.of_json(job["cut"])))
