@@ -192,7 +192,8 @@ class Settings(BaseSettings):
     max_stuck_commits: Count = 1_000
     """Commits that recovery could not finish and therefore takes up last."""
     recovery_lease_ms: Count = 30_000
-    """After which another process may recover in the place of a dead one."""
+    """After which another process may recover in the place of a dead one; after twice
+    that, if the clock was set back meanwhile. One value for all servers of a store."""
     max_history_items: Count = 500
     max_history_bytes: Count = 1_048_576
 

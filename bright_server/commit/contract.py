@@ -165,9 +165,11 @@ class MessageStore(ABC):
     async def hold_lease(self, name: str, holder: str, ttl_ms: int) -> bool:
         """Take or prolong a lease; False: another holder has it now.
 
-        It is over `ttl_ms` after it was taken last, by the store's own clock. One that
-        ends more than an hour later than it could was taken while that clock ran ahead:
-        it is none, or its holder's death would keep everybody from it (MS-21).
+        It is over `ttl_ms` after it was taken last, by the store's own clock, which is
+        one for all who ask. Of a holder that died nobody waits for longer than twice
+        the asker's own `ttl_ms`, also when that clock was set back since: what would
+        last longer is taken for none (MS-21). So all who ask for a lease ask for about
+        as long; and it saves work, no more: a holder may lose it while it works.
 
         Raises:
             StoreUnavailable: it may or may not have been taken.

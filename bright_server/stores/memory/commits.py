@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Final
 
 from bright_server.clock import Clock
 from bright_server.commit.contract import Membership, MessageStore
@@ -37,8 +36,6 @@ from bright_server.settings import Settings
 from bright_server.stores.history_pages import check_query, cut
 from bright_server.stores.memory.state import Commits
 from bright_server.stores.storable import check_storable, storable
-
-_HOUR_MS: Final = 3_600_000
 
 
 class MemoryMessageStore(MessageStore):
@@ -154,8 +151,8 @@ class MemoryMessageStore(MessageStore):
         """See `MessageStore.hold_lease`."""
         now_ms = self._clock.now_ms()
         holding, until_ms = self._leases.get(name, (holder, 0))
-        # One that ends hours later was taken while the clock ran ahead: it is none.
-        if holding != holder and now_ms < until_ms <= now_ms + ttl_ms + _HOUR_MS:
+        # One that ends later was taken while the clock ran ahead: it is none.
+        if holding != holder and now_ms < until_ms <= now_ms + 2 * ttl_ms:
             return False
         self._leases[name] = (holder, now_ms + ttl_ms)
         return True
@@ -165,13 +162,20 @@ class MemoryMessageStore(MessageStore):
         if not await self._membership.is_member(query.actor, query.conversation):
             raise NotAMember(query.actor)
         check_query(query, self._settings)
-        self._commits.forget_expired(self._clock.now_ms())
         found = self._commits.conversations.get(query.conversation)
-        if found is None or not found.sequences:
+        if found is None:
+            return HistoryPage((), None, None, None)
+        now_ms = self._clock.now_ms()
+        seen = [each for each in found.sequences if not found.is_over(each, now_ms)]
+        if not seen:
             return HistoryPage((), None, None, None)
         reading = found.newer if query.direction == "newer" else found.older
-        bounds = (found.sequences[0], found.sequences[-1])
-        return cut(reading(query.anchor), query, *bounds)
+        items = (
+            item
+            for item in reading(query.anchor)
+            if not found.is_over(item.sequence, now_ms)
+        )
+        return cut(items, query, seen[0], seen[-1])
 
     async def readiness(self) -> None:
         """See `MessageStore.readiness`: takes and gives back a lease, a real write."""

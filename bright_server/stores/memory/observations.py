@@ -97,7 +97,7 @@ class MemoryObservations:
 
     def _do(self, work: Work) -> Outcome:
         if isinstance(work, Probe):
-            self._kept.probe = work.value
+            self._kept.probe = max(self._kept.probe, work.value)
             return ProbeStored()
         standing = self._standing(work)
         if standing is not Standing.VALID:

@@ -5,7 +5,6 @@ Nothing here waits, so a move is atomic: nobody sees half of it.
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator
@@ -45,6 +44,8 @@ class Conversation:
     """Of the records, ascending."""
     open_sequences: set[int] = field(default_factory=set)
     """Reserved and not committed."""
+    expiries: dict[int, int] = field(default_factory=dict)
+    """When history may let go of what was committed, by number."""
 
     def take_sequence(self) -> int:
         """Give the next number: the only place in which one is given (MS-20)."""
@@ -58,10 +59,10 @@ class Conversation:
             insort(self.sequences, sequence)
         self.records[sequence] = record
 
-    def forget(self, sequence: int) -> None:
-        """Let go of a record; its number is never given again."""
-        if self.records.pop(sequence, None) is not None:
-            self.sequences.remove(sequence)
+    def is_over(self, sequence: int, now_ms: int) -> bool:
+        """Say whether history has let go of a record; its number stays its own."""
+        expires_at_ms = self.expiries.get(sequence)
+        return expires_at_ms is not None and expires_at_ms <= now_ms
 
     def newer(self, anchor: int | None) -> Iterator[HistoryItem]:
         """Yield what comes after the anchor, the oldest first."""
@@ -88,8 +89,6 @@ class Commits:
     conversations: defaultdict[ConversationKey, Conversation] = field(
         default_factory=lambda: defaultdict(Conversation)
     )
-    expiries: list[tuple[int, int, int, ConversationKey]] = field(default_factory=list)
-    """A heap of when history may let go of what; the second number orders equals."""
 
     def of_key(self, key: CommitKey) -> LoadedCommit | None:
         """Return what there is of a key."""
@@ -126,11 +125,11 @@ class Commits:
         message = CommittedMessage(intent.key, place, publication)
         self.committed[intent.key] = Compacted(intent.identity, message)
         self.intents.pop(intent.key, None)
-        self.conversations[place.conversation].open_sequences.discard(place.sequence)
+        conversation = self.conversations[place.conversation]
+        conversation.open_sequences.discard(place.sequence)
         expires_at_ms = intent.record.history_expires_at_ms
         if expires_at_ms is not None:
-            expiry = (expires_at_ms, len(self.committed), place.sequence)
-            heapq.heappush(self.expiries, (*expiry, place.conversation))
+            conversation.expiries[place.sequence] = expires_at_ms
         return message
 
     def finish(self, intent: CommitIntent) -> CommittedMessage:
@@ -141,12 +140,6 @@ class Commits:
         if publication is None:
             publication = OutboxPublication(self.log.append(envelope_of(intent)))
         return self.commit(intent, publication)
-
-    def forget_expired(self, now_ms: int) -> None:
-        """Let go of the history whose time has come."""
-        while self.expiries and self.expiries[0][0] <= now_ms:
-            *_, sequence, key = heapq.heappop(self.expiries)
-            self.conversations[key].forget(sequence)
 
     def _keep(self, intent: CommitIntent) -> CommitIntent:
         self.intents[intent.key] = intent

@@ -80,8 +80,8 @@ WHERE s.state < 4 AND s.created_at_ms < %s
 ORDER BY s.created_at_ms, s.conversation, s.sequence LIMIT %s
 
 -- name: hold_lease
--- By this server's clock, which is the same for all who ask. A lease that ends hours
--- later than it could was taken while the clock ran ahead: it is none.
+-- By this server's clock, which is the same for all who ask. One that ends a whole time
+-- later than the asker's would was taken while the clock ran ahead: it is none.
 INSERT INTO lease (name, holder, until_ms)
 VALUES (
     %(name)s, %(holder)s,
@@ -90,7 +90,7 @@ VALUES (
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms
 WHERE lease.holder = excluded.holder
     OR lease.until_ms <= floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
-    OR lease.until_ms > excluded.until_ms + 3600000
+    OR lease.until_ms > excluded.until_ms + %(ttl_ms)s
 RETURNING holder
 
 -- name: history_bounds

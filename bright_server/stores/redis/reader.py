@@ -88,12 +88,14 @@ class RedisHistory:
             "read history",
             call(
                 "page",
-                (keys.history,),
+                (keys.history, keys.shard.expiry),
                 (
                     query.direction,
                     "" if query.anchor is None else query.anchor,
                     query.max_items,
                     query.max_bytes,
+                    self._clock.now_ms(),
+                    keys.ref,
                 ),
             ),
             durable=False,
@@ -101,10 +103,13 @@ class RedisHistory:
         if not highest:
             return HistoryPage((), None, None, None)
         items = (Member(query.conversation, each).item for each in members)
-        return cut(items, query, int(float(lowest)), int(float(highest)))
+        return cut(items, query, int(lowest), int(highest))
 
     async def sweep(self, shards: Sequence[ShardKeys], limit: int) -> int:
         """Let go of at most `limit` messages a shard whose time is over; say how many.
+
+        It is over when both this process and the database's server say so: one clock
+        that runs ahead deletes nothing for those whose clocks are right (MS-28).
 
         Raises:
             StoreUnavailable: some may be left.
@@ -125,7 +130,9 @@ class RedisHistory:
                 commands.append(
                     call("let_go", (history, shard.expiry), (sequence, name))
                 )
-        if commands:
-            await self._link.talk("let go of history", commands)
-            logger.info("history has let go of %d messages", len(commands))
-        return len(commands)
+        if not commands:
+            return 0
+        gone = sum(await self._link.talk("let go of history", commands))
+        if gone:
+            logger.info("history has let go of %d messages", gone)
+        return gone

@@ -73,7 +73,7 @@ class Works:
             case BuyerFacts():
                 asked = [self._facts(work)]
             case Probe():
-                asked = [("SET", PROBE, exact(work.value))]
+                asked = [call("probe", (PROBE,), (exact(work.value),))]
         for each in asked:
             _refuse_unstorable(each)
         return asked

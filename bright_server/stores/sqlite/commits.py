@@ -146,7 +146,7 @@ class SqliteCommits(MessageStore):
     async def hold_lease(self, name: str, holder: str, ttl_ms: int) -> bool:
         """See `MessageStore.hold_lease`; the clock is this process's."""
         now_ms = self._clock.now_ms()
-        asked = (name, holder, now_ms + ttl_ms, now_ms)
+        asked = (name, holder, now_ms + ttl_ms, now_ms, ttl_ms)
         return await self._run(
             lambda database: bool(database.execute(SQL["hold_lease"], asked).fetchall())
         )

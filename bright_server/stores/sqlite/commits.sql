@@ -117,11 +117,12 @@ WHERE s.state < 4 AND s.created_at_ms < ? AND (s.created_at_ms, s.number) > (?, 
 ORDER BY s.created_at_ms, s.number LIMIT ?
 
 -- name: hold_lease
--- A lease that ends hours later than it could was taken by a clock that ran ahead.
+-- One that ends a whole time later than the asker's would was taken by a clock that ran
+-- ahead: it is none.
 INSERT INTO lease (name, holder, until_ms) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms
 WHERE lease.holder = excluded.holder OR lease.until_ms <= ?
-    OR lease.until_ms > excluded.until_ms + 3600000
+    OR lease.until_ms > excluded.until_ms + ?
 RETURNING holder
 
 -- name: write_commit_probe

@@ -208,7 +208,7 @@ WHERE c.channel_account_id = ?1 AND c.conversation_id = ?2 AND m.sequence > ?3
 ORDER BY m.sequence LIMIT ?4
 
 -- name: write_probe
-UPDATE readiness SET probe = ?
+UPDATE readiness SET probe = max(probe, ?)
 
 -- name: rewrite_probe
 UPDATE readiness SET probe = probe

@@ -187,7 +187,7 @@ class RecoveringSuite:
         async with committing(stores) as way:
             await reserved(way.backend, sending())
             hold = way.backend.commits.hold_lease
-            assert await hold(LEASE, "a dead process", 60_000)
+            assert await hold(LEASE, "a dead process", 30_000)
             recovery = recovery_of(way, watch, recovery_age_ms=1)
             assert await recovery.pass_once() == watch.passes[0]
             # However slow this machine is, it was held then; now it ends soon.
@@ -198,7 +198,7 @@ class RecoveringSuite:
                     await asyncio.sleep(0.01)
             assert not watch.passes[0].held_lease
             assert watch.passes[-1].held_lease
-            assert not await hold(LEASE, "another", 50)
+            assert not await hold(LEASE, "another", 30_000)
 
     async def test_a_pass_leaves_the_young_to_their_senders(
         self, stores: StoreUnderTest

@@ -14,6 +14,7 @@ from bright_server.commit.groups import (
     ProbeStored,
 )
 from bright_server.testing.manual_clock import ManualClock
+from bright_server.testing.refusals import needs
 from bright_server.testing.sends import (
     CONVERSATION,
     NOW_MS,
@@ -197,3 +198,24 @@ class BatchSuite:
         async with stores.opened(ManualClock(), Everybody()) as backend:
             assert name
             assert backend.observations.store_id == name
+
+    async def test_servers_that_share_a_store_keep_the_greatest_probe(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-15: a clock that is behind makes no other server's readiness red."""
+        needs(stores.can.several_group_writers, "groups from several processes")
+        async with (
+            stores.opened(ManualClock(), Everybody()) as one,
+            stores.opened(ManualClock(), Everybody()) as behind,
+        ):
+            for door, value, greatest in (
+                (one, 1_000, 1_000),
+                (behind, 999, 1_000),
+                (behind, 99, 1_000),
+                (behind, NOW_MS, NOW_MS),
+                (one, 1_001, NOW_MS),
+            ):
+                outcomes = await door.observations.commit_group([Probe(value)])
+                assert list(outcomes) == [ProbeStored()]
+                assert await one.observations.read_probe() == greatest
+                assert await behind.observations.read_probe() == greatest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from bright_server.commit.backend import Backend
 from bright_server.commit.groups import BatchCommitted
@@ -23,7 +24,7 @@ from bright_server.testing.sends import (
     sending,
     showing,
 )
-from bright_server.testing.store_suite.history import EVERYTHING, numbers
+from bright_server.testing.store_suite.history import EVERYTHING, asking, numbers
 from bright_server.testing.under_test import StoreUnderTest
 
 
@@ -85,6 +86,41 @@ class SeveralOpeningsSuite:
             assert there == intent
             page = await other.commits.history_page(EVERYTHING)
             assert numbers(page) == list(range(1, 21))
+
+    async def test_a_clock_that_runs_ahead_takes_no_history_from_the_others(
+        self, stores: StoreUnderTest
+    ) -> None:
+        """MS-14, MS-28: it hides from its own readers alone what is over for it."""
+        needs(stores.can.several_openings, "several openings at once")
+        needs(stores.can.expires_history, "the expiry of history")
+        # As now as it can be, for the store's own server has a clock as well.
+        right, ahead = ManualClock(now := time.time_ns() // 10**6), ManualClock(now)
+        ahead.advance(86_400)
+        async with (
+            stores.opened(right, Everybody()) as one,
+            stores.opened(ahead, Everybody()) as other,
+        ):
+            for number in range(1, 9):
+                soon = None if number in {3, 6} else now + 3_600_000
+                message = sending(f"m{number}")
+                await committed(one, message, history_expires_at_ms=soon)
+            await other.commits.scan_recoverable_commits(now, 100)
+            page = await other.commits.history_page(EVERYTHING)
+            assert (numbers(page), page.lowest, page.highest) == ([3, 6], 3, 6)
+            for direction, seen in (("newer", [3, 6]), ("older", [6, 3])):
+                first = await other.commits.history_page(
+                    asking(direction=direction, max_items=1)
+                )
+                assert (numbers(first), first.next_anchor) == ([seen[0]], seen[0])
+                second = await other.commits.history_page(
+                    asking(direction=direction, max_items=1, anchor=seen[0])
+                )
+                assert (numbers(second), second.next_anchor) == ([seen[1]], None)
+            page = await one.commits.history_page(EVERYTHING)
+            assert numbers(page) == list(range(1, 9))
+            assert (page.lowest, page.highest) == (1, 8)
+            found, _ = await one.messages.messages_after(CONVERSATION, 0, 10)
+            assert len(found) == 8
 
     async def test_a_writer_of_groups_sees_what_another_opening_commits(
         self, stores: StoreUnderTest

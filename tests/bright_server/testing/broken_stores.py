@@ -135,6 +135,14 @@ class NeverEndsALease(MemoryMessageStore):
         return await super().hold_lease(name, holder, ttl_ms * 10**9)
 
 
+class TrustsALeaseForAnHour(MemoryMessageStore):
+    async def hold_lease(self, name: str, holder: str, ttl_ms: int) -> bool:
+        held, until_ms = self._leases.get(name, (holder, 0))
+        if held != holder and 0 < until_ms - self._clock.now_ms() <= 3_600_000:
+            return False
+        return await super().hold_lease(name, holder, ttl_ms)
+
+
 class ShowsHistoryToStrangers(MemoryMessageStore):
     async def history_page(self, query: HistoryQuery) -> HistoryPage:
         return await super().history_page(replace(query, actor="seller-1"))
@@ -150,7 +158,8 @@ class ForgetsTheByteCap(MemoryMessageStore):
 
 class NeverForgetsHistory(MemoryMessageStore):
     async def history_page(self, query: HistoryQuery) -> HistoryPage:
-        self._commits.expiries.clear()
+        for conversation in self._commits.conversations.values():
+            conversation.expiries.clear()
         return await super().history_page(query)
 
 

@@ -27,6 +27,7 @@ FAULTS: list[tuple[type, str]] = [
     (broken.RecoversWhatIsReservedOnly, "MS-21"),
     (broken.GivesTheLeaseToAll, "MS-26"),
     (broken.NeverEndsALease, "MS-26"),
+    (broken.TrustsALeaseForAnHour, "MS-21"),
     (broken.ShowsHistoryToStrangers, "MS-14"),
     (broken.ForgetsTheByteCap, "MS-28"),
     (broken.NeverForgetsHistory, "MS-28"),
