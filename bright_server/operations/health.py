@@ -20,6 +20,7 @@ from bright_server.clock import Clock
 from bright_server.commit.contract import MessageCommitter
 from bright_server.commit.group_committer import Committer
 from bright_server.commit.groups import (
+    NotStored,
     ObservationStore,
     Probe,
     ProbeStored,
@@ -38,12 +39,17 @@ class Readiness:
 
 
 class ReadinessProbe:
-    """Asks every dependency at once, each within the deadline."""
+    """Asks every dependency at once, each within the deadline.
+
+    A check that is late is called off, and not waited for: a driver may take its time
+    to give up. Until it has, it is this dependency's only check, and no answer.
+    """
 
     def __init__(self, checks: Mapping[str, Check], deadline_seconds: float) -> None:
         self._checks = checks
         self._deadline_seconds = deadline_seconds
         self._under_way: asyncio.Task[Readiness] | None = None
+        self._late: dict[str, asyncio.Task[str | None]] = {}
 
     async def ask(self) -> Readiness:
         """Return what the dependencies say; joins a probe that is under way."""
@@ -53,7 +59,7 @@ class ReadinessProbe:
 
     async def _probe(self) -> Readiness:
         faults = await asyncio.gather(
-            *(self._fault_of(check) for check in self._checks.values())
+            *(self._fault_of(name, check) for name, check in self._checks.items())
         )
         lines = tuple(
             f"{name}: {fault or 'ok'}"
@@ -61,15 +67,30 @@ class ReadinessProbe:
         )
         return Readiness(lines, not any(faults))
 
-    async def _fault_of(self, check: Check) -> str | None:
-        try:
-            async with asyncio.timeout(self._deadline_seconds):
-                await check()
-        except TimeoutError:
-            return f"no answer in {self._deadline_seconds:g} s"
-        except BrightError as error:
-            return str(error)
-        return None
+    async def _fault_of(self, name: str, check: Check) -> str | None:
+        no_answer = f"no answer in {self._deadline_seconds:g} s"
+        deadline = asyncio.get_running_loop().time() + self._deadline_seconds
+        late = self._late.get(name)
+        if late is not None and not await _ended(late, deadline):
+            return no_answer
+        asked = self._late[name] = asyncio.create_task(_checked(check))
+        if not await _ended(asked, deadline):
+            asked.cancel()
+            return no_answer
+        return asked.result()
+
+
+async def _checked(check: Check) -> str | None:
+    try:
+        await check()
+    except BrightError as error:
+        return str(error)
+    return None
+
+
+async def _ended(task: asyncio.Task[str | None], deadline: float) -> bool:
+    left = deadline - asyncio.get_running_loop().time()
+    return bool((await asyncio.wait([task], timeout=max(0, left)))[0])
 
 
 def store_check(committer: Committer, store: ObservationStore, clock: Clock) -> Check:
@@ -83,7 +104,8 @@ def store_check(committer: Committer, store: ObservationStore, clock: Clock) -> 
         value = last
         outcome = await committer.submit(Probe(value), 0)
         if not isinstance(outcome, ProbeStored):
-            raise StoreUnavailable("write the probe", str(outcome))
+            reason = outcome.reason if isinstance(outcome, NotStored) else str(outcome)
+            raise StoreUnavailable("write the probe", reason)
         if await store.read_probe() < value:
             raise StoreUnavailable("read the probe back", "it is an older one")
 

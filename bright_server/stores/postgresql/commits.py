@@ -228,11 +228,11 @@ class PostgresqlMessageStore(MessageStore):
 
     async def _kept(self, key: CommitKey) -> KeptCommit | None:
         with storable(_READING):
-            (has_standbys,), *rows = await self._database.read(
-                _READING, ("has_standbys", ()), *_finding(key)
+            has_standbys, rows = await self._database.read_for_ack(
+                _READING, *_finding(key)
             )
         kept = _found(key, rows)
-        if has_standbys[0] and kept and isinstance(kept.loaded, CommittedMessage):
+        if has_standbys and kept and isinstance(kept.loaded, CommittedMessage):
             await self._await_standbys(kept.conversation)
         return kept
 

@@ -7,9 +7,6 @@ SELECT s.conversation, s.sequence, s.identity, s.state, s.frozen, s.log_partitio
 FROM single_commit AS s JOIN conversation AS c USING (conversation)
 WHERE s.key_digest = %s
 
--- name: has_standbys
-SELECT current_setting('synchronous_standby_names') <> ''
-
 -- name: touch_conversation
 -- The weakest lock: it keeps nobody waiting, and it is written to the server's log.
 SELECT c.conversation

@@ -11,7 +11,7 @@ import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import psycopg
 from psycopg import AsyncConnection
@@ -40,6 +40,9 @@ _WARNING: Final = "WARNING"
 
 class StoreConnection(AsyncConnection[Row]):
     """A connection that remembers what the server has warned of."""
+
+    last_fault: ClassVar[str | None] = None
+    """Why the last attempt to make one of a pool failed; None: it did not."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - libpq's
         super().__init__(*arguments, **named)
@@ -147,11 +150,27 @@ async def pooled(settings: Settings) -> AsyncIterator[Pool]:
     target = Target(settings)
 
     async def arguments() -> dict[str, Any]:
-        return target.arguments()
+        try:
+            return target.arguments()
+        except ConfigurationError as error:
+            Pooled.last_fault = str(error)
+            raise
+
+    # Of this pool alone: who finds no connection in it is told why.
+    class Pooled(StoreConnection):
+        @classmethod
+        async def connect(cls, conninfo: str = "", **named: Any) -> Self:  # noqa: ANN401
+            try:
+                made = await super().connect(conninfo, **named)
+            except psycopg.Error as error:
+                cls.last_fault = worded(error)
+                raise
+            cls.last_fault = None
+            return made
 
     pool: Pool = AsyncConnectionPool(
         target.conninfo(),
-        connection_class=StoreConnection,
+        connection_class=Pooled,
         kwargs=arguments,
         min_size=1,
         max_size=settings.database_connections,
@@ -187,9 +206,13 @@ def is_dead(connection: StoreConnection) -> bool:
 
 def unreachable(target: Target, error: psycopg.Error) -> StoreUnavailable:
     """Return the words for a server that was not reached; libpq quotes no password."""
-    reason = " ".join(str(error).split())
     return StoreUnavailable(
         f"connect to {target.address}",
-        f"{reason}; check --database, BRIGHT_DATABASE_PASSWORD_FILE and that the server"
-        " runs",
+        f"{worded(error)}; check --database, BRIGHT_DATABASE_PASSWORD_FILE and that the"
+        " server runs",
     )
+
+
+def worded(error: BaseException) -> str:
+    """Return an error's words on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

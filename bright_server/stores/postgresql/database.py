@@ -10,7 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager
 from typing import Final, TypeAlias, TypeVar
 
 import psycopg
@@ -18,15 +26,16 @@ from psycopg import errors as server_says
 from psycopg.pq import TransactionStatus
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
-from bright_server.errors import StoreUnavailable
+from bright_server.errors import MessageStoreError, StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.postgresql.connection import (
     Pool,
     Row,
     StoreConnection,
     is_dead,
+    worded,
 )
-from bright_server.stores.postgresql.durability import fault_of
+from bright_server.stores.postgresql.durability import fault_of, refusal_of
 from bright_server.stores.postgresql.queries import SQL
 
 T = TypeVar("T")
@@ -35,6 +44,7 @@ Statement: TypeAlias = tuple[str, Sequence[object] | Mapping[str, object]]
 logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS: Final = 0.01
+_READINESS_PATIENCE: Final = 0.75
 _ROOM_ROW_BYTES: Final = 1_000  # below what is compressed
 # What the server says of a transaction that it has rolled back for no fault of its own.
 _TRANSIENT: Final = (
@@ -47,9 +57,10 @@ _TRANSIENT: Final = (
 class Transaction:
     """One transaction on one connection; made by `Database.write`."""
 
-    def __init__(self, connection: StoreConnection) -> None:
+    def __init__(self, connection: StoreConnection, store_id: str) -> None:
         self.connection = connection
         self.may_be_committed = False
+        self._may_commit: Statement = ("may_commit", (store_id,))
 
     async def begin(self, *statements: Statement) -> list[list[Row]]:
         """Begin with these statements, in one round trip; return the rows of each."""
@@ -71,25 +82,34 @@ class Transaction:
     async def commit(self, *statements: Statement) -> list[list[Row]]:
         """Run the last statements and commit, in one round trip.
 
+        In the same one the server says that it has the store that was opened, and
+        that it is set up durably; else nothing is committed (MS-27).
+
         Raises:
             StoreUnavailable: it is not on disk, or not where it has to be besides.
         """
         self.connection.warnings.clear()
         self.may_be_committed = True
-        rows = await self.run(*statements, ("commit", ()))
+        rows = await self.run(*statements, self._may_commit, ("commit", ()))
         if self.connection.warnings:
             # A wait for a standby that was called off: it is on this disk alone.
             raise StoreUnavailable(
                 "commit durably", "; ".join(self.connection.warnings)
             )
-        return rows[:-1]
+        return rows[:-2]
 
 
 class Database:
-    """A pool, and how it is used."""
+    """A pool, and how it is used.
 
-    def __init__(self, pool: Pool, settings: Settings) -> None:
+    Nothing is read from, or written to, another store than the one that was opened,
+    whatever has come to be under its address.
+    """
+
+    def __init__(self, pool: Pool, store_id: str, settings: Settings) -> None:
         self._pool = pool
+        self._store_id = store_id
+        self._same_store: Statement = ("same_store", (store_id,))
         self._settings = settings
         # How often there was reason to doubt that there is room, and the last doubt
         # that was cleared: a server that has just started has proven nothing.
@@ -112,11 +132,22 @@ class Database:
         Raises:
             StoreUnavailable: they could not be run, or nobody knows.
         """
+        return (await self.read_for_ack(doing, *statements))[1]
+
+    async def read_for_ack(
+        self, doing: str, *statements: Statement
+    ) -> tuple[bool, list[list[Row]]]:
+        """Do as `read` does; say also whether a standby has to have what is ACKed.
+
+        Raises:
+            StoreUnavailable: they could not be run, or nobody knows.
+        """
 
         async def work(transaction: Transaction) -> list[list[Row]]:
-            return await transaction.run(*statements)
+            return await transaction.run(self._same_store, *statements)
 
-        return await self._patiently(doing, work)
+        ((standbys,),), *rows = await self._patiently(doing, work)
+        return bool(standbys), rows
 
     async def run(self, doing: str, name: str, *parameters: object) -> list[Row]:
         """Run one statement as a transaction of its own; return its rows.
@@ -145,6 +176,10 @@ class Database:
             StoreUnavailable: it is not, or cannot be written; and what to do.
         """
         doing = f"write to {self._settings.database}"
+        # In time to say within the deadline why there is no connection.
+        patience = self._settings.readiness_deadline_seconds * _READINESS_PATIENCE
+        async with self._held(doing, patience):
+            pass
         (row,) = await self.run(doing, "durability")
         fault = fault_of(row)
         if fault is not None:
@@ -222,21 +257,32 @@ class Database:
     async def _attempt(
         self, doing: str, work: Callable[[Transaction], Awaitable[T]]
     ) -> T:
+        async with self._held(doing) as connection:
+            return await self._on(connection, doing, work)
+
+    @asynccontextmanager
+    async def _held(
+        self, doing: str, patience_seconds: float | None = None
+    ) -> AsyncIterator[StoreConnection]:
+        """Hold a connection of the pool that is not known to be dead."""
         try:
             # A server that was started again has left as many as there are. The pool's
             # own check would pause after each, for seconds altogether.
             for _ in range(self._settings.database_connections):
-                async with self._pool.connection() as connection:
+                async with self._pool.connection(patience_seconds) as connection:
                     if not is_dead(connection):
-                        return await self._on(connection, doing, work)
+                        yield connection
+                        return
                     await connection.close()
-            async with self._pool.connection() as connection:
-                return await self._on(connection, doing, work)
+            async with self._pool.connection(patience_seconds) as connection:
+                yield connection
         except (PoolTimeout, PoolClosed, TooManyRequests) as error:
+            fault = self._pool.connection_class.last_fault
             raise StoreUnavailable(
                 doing,
-                f"{worded(error)}; is PostgreSQL up at {self._settings.database}, and"
-                " are BRIGHT_DATABASE_CONNECTIONS enough?",
+                f"{worded(error)}{f' ({fault})' if fault else ''}; is PostgreSQL up at"
+                f" {self._settings.database}, and are BRIGHT_DATABASE_CONNECTIONS"
+                " enough?",
             ) from error
 
     async def _on(
@@ -245,10 +291,10 @@ class Database:
         doing: str,
         work: Callable[[Transaction], Awaitable[T]],
     ) -> T:
-        transaction = Transaction(connection)
+        transaction = Transaction(connection, self._store_id)
         try:
             async with asyncio.timeout(self._settings.database_transaction_seconds):
-                result = await work(transaction)
+                result = await self._done(transaction, work)
                 await self._end(connection)
                 return result
         except TimeoutError as error:
@@ -266,6 +312,17 @@ class Database:
             await self._give_up(connection)
             raise
 
+    async def _done(
+        self, transaction: Transaction, work: Callable[[Transaction], Awaitable[T]]
+    ) -> T:
+        try:
+            return await work(transaction)
+        except MessageStoreError:
+            # What another store has, or has not, is no reason to refuse anything.
+            if not transaction.may_be_committed:
+                await transaction.run(self._same_store)
+            raise
+
     async def _judged(
         self, doing: str, transaction: Transaction, error: psycopg.Error
     ) -> Exception:
@@ -281,7 +338,7 @@ class Database:
             await self._pool.check()
             return _RolledBack(error)
         if not transaction.connection.closed:
-            return StoreUnavailable(doing, worded(error))
+            return StoreUnavailable(doing, refusal_of(error) or worded(error))
         # Others of the pool may be as dead as this one was.
         await self._pool.check()
         if transaction.may_be_committed:
@@ -296,13 +353,13 @@ class Database:
         if connection.info.transaction_status != TransactionStatus.IDLE:
             await connection.rollback()
 
-    @staticmethod
-    async def _give_up(connection: StoreConnection) -> None:
+    async def _give_up(self, connection: StoreConnection) -> None:
         if connection.closed:
             return
         try:
-            await connection.rollback()
-        except psycopg.Error:
+            async with asyncio.timeout(self._settings.database_connect_seconds):
+                await connection.rollback()
+        except (psycopg.Error, TimeoutError):
             await connection.close()
 
 
@@ -326,11 +383,6 @@ async def run_all(
             for name, parameters in statements
         ]
     return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
-
-
-def worded(error: BaseException) -> str:
-    """Return an error's words on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def is_about_the_data(cause: BaseException | None) -> bool:

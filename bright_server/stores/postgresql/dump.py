@@ -22,8 +22,8 @@ from bright_server.stores.postgresql.connection import (
     Row,
     StoreConnection,
     connected,
+    worded,
 )
-from bright_server.stores.postgresql.database import worded
 from bright_server.stores.postgresql.queries import SQL
 from bright_server.stores.postgresql.schema import stored_version
 from bright_server.wire.text import parse_json

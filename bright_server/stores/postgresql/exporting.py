@@ -20,8 +20,7 @@ from bright_server.messages import ConversationKey
 from bright_server.sql_file import statements_in
 from bright_server.stores.copied_rows import BUILDERS, Row, log_of, statement
 from bright_server.stores.postgresql.commit_rows import record_of_row
-from bright_server.stores.postgresql.connection import StoreConnection
-from bright_server.stores.postgresql.database import worded
+from bright_server.stores.postgresql.connection import StoreConnection, worded
 from bright_server.wire.text import canonical_json, parse_json
 
 SQL: Final = {

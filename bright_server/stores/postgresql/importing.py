@@ -46,8 +46,7 @@ from bright_server.stores.copied_rows import (
 )
 from bright_server.stores.postgresql import schema
 from bright_server.stores.postgresql.commit_rows import key_digest, message_row
-from bright_server.stores.postgresql.connection import StoreConnection
-from bright_server.stores.postgresql.database import worded
+from bright_server.stores.postgresql.connection import StoreConnection, worded
 from bright_server.stores.postgresql.exporting import SQL, PostgresqlExport
 from bright_server.stores.postgresql.queries import SQL as STORE_SQL
 

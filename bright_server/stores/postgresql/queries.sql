@@ -34,6 +34,27 @@ SELECT pg_is_in_recovery(),
     current_setting('default_transaction_read_only'),
     current_setting('server_encoding')
 
+-- name: may_commit
+-- The last word before a COMMIT, sent with it: an error of its own ends the transaction.
+-- No setting has these names, so asking for one is that error; see durability.py.
+SELECT CASE
+    WHEN (SELECT store_id FROM store) IS DISTINCT FROM %s
+        THEN current_setting('bright.another_store')
+    WHEN current_setting('fsync') <> 'on' THEN current_setting('bright.fsync')
+    WHEN current_setting('full_page_writes') <> 'on'
+        THEN current_setting('bright.full_page_writes')
+    WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+        THEN current_setting('bright.synchronous_commit')
+END
+
+-- name: same_store
+-- Sent with whatever is read: from here on the tables cannot be dropped until it is.
+SELECT CASE
+    WHEN (SELECT store_id FROM store) IS DISTINCT FROM %s
+        THEN current_setting('bright.another_store')
+    ELSE current_setting('synchronous_standby_names')
+END
+
 -- name: session_durability
 SELECT current_setting('synchronous_commit')
 

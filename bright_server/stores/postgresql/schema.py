@@ -15,13 +15,17 @@ from importlib.resources import files
 from typing import Any, Final
 
 import psycopg
+from psycopg import errors as server_says
 
 from bright_server.clock import Clock
 from bright_server.commit.schema_steps import SchemaState, SchemaStep
 from bright_server.errors import SchemaRefused, StoreUnavailable
 from bright_server.settings import Settings
-from bright_server.stores.postgresql.connection import StoreConnection, connected
-from bright_server.stores.postgresql.database import worded
+from bright_server.stores.postgresql.connection import (
+    StoreConnection,
+    connected,
+    worded,
+)
 
 SCHEMA_VERSION: Final = 1
 # Raised only with a step after which older servers would read the data wrongly.
@@ -83,7 +87,8 @@ async def prepare(connection: StoreConnection, settings: Settings, now_ms: int) 
         rows = await connection.execute(b"SELECT store_id FROM store")
         (store_id,) = await rows.fetchone() or ("",)
     except psycopg.Error as error:
-        raise _unprepared(where, error) from error
+        advice = await _advice_on(connection, error)
+        raise StoreUnavailable(f"prepare {where}", worded(error) + advice) from error
     return str(store_id)
 
 
@@ -94,7 +99,8 @@ async def schema_state(settings: Settings) -> SchemaState:
         try:
             return _state(await stored_version(connection, where))
         except psycopg.Error as error:
-            raise StoreUnavailable(f"read {where}", worded(error)) from error
+            advice = await _advice_on(connection, error)
+            raise StoreUnavailable(f"read {where}", worded(error) + advice) from error
 
 
 async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
@@ -174,10 +180,19 @@ def _state(version: int) -> SchemaState:
     return SchemaState(version, due)
 
 
-def _unprepared(where: str, error: psycopg.Error) -> StoreUnavailable:
-    reason = worded(error)
-    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        reason += "; this is a standby, or the role may not write: give the primary"
-    elif isinstance(error, psycopg.errors.InsufficientPrivilege):
-        reason += "; let the role own the database, or GRANT CREATE ON SCHEMA public"
-    return StoreUnavailable(f"prepare {where}", reason)
+async def _advice_on(connection: StoreConnection, error: psycopg.Error) -> str:
+    """Say what to do about an error that has ended its transaction."""
+    if isinstance(error, server_says.ReadOnlySqlTransaction):
+        return "; this is a standby, or the role may not write: give the primary"
+    if isinstance(error, server_says.InvalidSchemaName):
+        return (
+            "; let the role own the database, or GRANT USAGE, CREATE ON SCHEMA public"
+        )
+    if isinstance(error, server_says.InsufficientPrivilege):
+        if await table_names(connection):
+            return (
+                "; its tables are another role's: connect as their owner, or let it"
+                " GRANT ALL ON ALL TABLES IN SCHEMA public to this role"
+            )
+        return "; let the role own the database, or GRANT CREATE ON SCHEMA public"
+    return ""

@@ -57,5 +57,5 @@ async def opened(
     async with connected(settings) as connection:
         store_id = await schema.prepare(connection, settings, clock.now_ms())
     async with pooled(settings) as pool:
-        database = Database(pool, settings)
+        database = Database(pool, store_id, settings)
         yield PostgresqlBackend(database, store_id, membership, settings, clock)

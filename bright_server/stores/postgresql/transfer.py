@@ -19,8 +19,11 @@ from bright_server.errors import (
 )
 from bright_server.settings import Settings
 from bright_server.stores.postgresql import schema
-from bright_server.stores.postgresql.connection import StoreConnection, connected
-from bright_server.stores.postgresql.database import worded
+from bright_server.stores.postgresql.connection import (
+    StoreConnection,
+    connected,
+    worded,
+)
 from bright_server.stores.postgresql.exporting import SQL, PostgresqlExport
 from bright_server.stores.postgresql.importing import PostgresqlImport
 
