@@ -16,6 +16,7 @@ from __future__ import annotations
 from bright_server.testing.store_suite.atomic_step import AtomicStepSuite
 from bright_server.testing.store_suite.both_doors import BothDoorsSuite
 from bright_server.testing.store_suite.history import HistorySuite
+from bright_server.testing.store_suite.readiness import ReadinessSuite
 from bright_server.testing.store_suite.recovery_facts import RecoverySuite
 from bright_server.testing.store_suite.reservation import ReservationSuite
 from bright_server.testing.store_suite.several_openings import (
@@ -28,6 +29,7 @@ class MessageStoreContract(
     ReservationSuite,
     StepSuite,
     AtomicStepSuite,
+    ReadinessSuite,
     RecoverySuite,
     HistorySuite,
     BothDoorsSuite,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from bright_server.clock import Clock
 from bright_server.commit.backend import Backend
@@ -83,6 +83,22 @@ class StoreUnderTest(Protocol):
         """Overwrite what is persisted of an open commit, and return what it was.
 
         That is what `encode_frozen` made of it. Only asked of a store that keeps bytes.
+        """
+        ...
+
+
+@runtime_checkable
+class CanBeUnwritable(Protocol):
+    """What a store under test has beside `StoreUnderTest` if its writing can be broken.
+
+    Without it nothing certifies that readiness would notice (MS-15).
+    """
+
+    def unwritable(self, backend: Backend) -> AbstractAsyncContextManager[None]:
+        """Have the database of an open back end refuse writes while the block lasts.
+
+        Reading goes on, as on a disk that is full or a server that is read-only. It is
+        done beneath the store, which does not know of it; afterwards all is as before.
         """
         ...
 

@@ -245,16 +245,6 @@ class StepSuite:
                 each.coordinates.message_id for each in (one, two, racing)
             )
 
-    async def test_readiness_is_proven(self, stores: StoreUnderTest) -> None:
-        """MS-15: by store and log, and without leaving anything behind."""
-        async with stores.opened(ManualClock(), Everybody()) as backend:
-            await backend.commits.readiness()
-            await backend.publisher.readiness()
-            await backend.prove_writable()
-            message = await committed(backend, sending())
-            assert message.coordinates.sequence == 1
-            assert len(await stores.published(backend)) == 1
-
     async def test_a_store_that_is_closed_says_so(self, stores: StoreUnderTest) -> None:
         """MS-15, MS-30: of each call, readiness too; in the store's own words."""
         needs(stores.can.durable, "a dependency that can be gone")

@@ -17,7 +17,10 @@ from bright_server.testing.under_test import Capabilities
 
 
 class MemoryUnderTest:
-    """One database in memory: closing it is no end of it, only of its process."""
+    """One database in memory: closing it is no end of it, only of its process.
+
+    It has no `unwritable`: memory that is there can always be written.
+    """
 
     can = Capabilities(durable=False, several_group_writers=True, keeps_bytes=False)
     spec = None

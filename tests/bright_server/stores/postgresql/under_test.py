@@ -31,6 +31,21 @@ _REPLACE = b"UPDATE single_commit SET identity = %s WHERE key_digest = %s"
 _FIND_FROZEN = b"SELECT frozen FROM single_commit WHERE key_digest = %s"
 _REPLACE_FROZEN = b"UPDATE single_commit SET frozen = %s WHERE key_digest = %s"
 
+_REFUSE = b"""
+    CREATE FUNCTION refuse_writes() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$
+"""
+_EACH_TABLE = b"""
+    DO $$ DECLARE name text; BEGIN
+        FOR name IN SELECT tablename FROM pg_tables
+            WHERE schemaname = current_schema() LOOP
+            EXECUTE format('CREATE TRIGGER refuse_writes BEFORE INSERT OR UPDATE OR'
+                ' DELETE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_writes()',
+                name);
+        END LOOP;
+    END $$
+"""
+
 
 class PostgresqlUnderTest:
     """A database of a running server."""
@@ -78,6 +93,18 @@ class PostgresqlUnderTest:
             [(kept,)] = found
             await connection.execute(_REPLACE_FROZEN, (frozen, digest))
         return bytes(kept)
+
+    @asynccontextmanager
+    async def unwritable(self, backend: Backend) -> AsyncIterator[None]:
+        """Have each table refuse what is written to it, as a full disk would."""
+        async with connected(self.settings()) as connection:
+            await connection.execute(_REFUSE)
+            await connection.execute(_EACH_TABLE)
+        try:
+            yield
+        finally:
+            async with connected(self.settings()) as connection:
+                await connection.execute(b"DROP FUNCTION refuse_writes() CASCADE")
 
 
 def under_test(argument: str) -> PostgresqlUnderTest:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from bright_server.clock import Clock
 from bright_server.commit.backend import Backend
@@ -60,6 +60,17 @@ class RedisUnderTest:
         kept = await backend.link.run("read", ("HGET", where, "f"))
         await backend.link.run("replace", ("HSET", where, "f", frozen))
         return bytes(kept)
+
+    @asynccontextmanager
+    async def unwritable(self, backend: Backend) -> AsyncIterator[None]:
+        """Have the server want a replica that it does not have: it takes no writes."""
+        assert isinstance(backend, RedisBackend)
+        name = "min-replicas-to-write"
+        await backend.link.talk("break", [("CONFIG", "SET", name, "1")])
+        try:
+            yield
+        finally:
+            await backend.link.talk("mend", [("CONFIG", "SET", name, "0")])
 
 
 def under_test(argument: str) -> RedisUnderTest:

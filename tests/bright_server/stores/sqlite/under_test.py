@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractAsyncContextManager, closing
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,15 @@ _FIND_FROZEN = """
     WHERE origin = ? AND tenant = ? AND sender = ? AND client_message_id = ?
 """
 _REPLACE_FROZEN = "UPDATE commit_intent SET frozen = ? WHERE number = ?"
+
+_TABLES = """
+    SELECT name FROM sqlite_schema
+    WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND sql NOT LIKE '%VIRTUAL%'
+"""
+_REFUSE = """
+    CREATE TRIGGER {0} BEFORE {1} ON {2}
+    BEGIN SELECT raise(ABORT, 'database or disk is full'); END
+"""
 
 
 class SqliteUnderTest:
@@ -81,6 +91,24 @@ class SqliteUnderTest:
             [(number, kept)] = database.execute(_FIND_FROZEN, columns).fetchall()
             database.execute(_REPLACE_FROZEN, (frozen, number))
             return bytes(kept)
+
+    @asynccontextmanager
+    async def unwritable(self, backend: Backend) -> AsyncIterator[None]:
+        """Have each table refuse what is written to it, as a full disk would."""
+        with closing(sqlite3.connect(self.database, timeout=10)) as database:
+            tables = [name for (name,) in database.execute(_TABLES)]
+            triggers = [
+                (f"no_{what}_{table}", what, table)
+                for table in tables
+                for what in ("INSERT", "UPDATE", "DELETE")
+            ]
+            for trigger in triggers:
+                database.execute(_REFUSE.format(*trigger))
+            try:
+                yield
+            finally:
+                for name, _, _ in triggers:
+                    database.execute(f"DROP TRIGGER {name}")
 
 
 def under_test(argument: str) -> SqliteUnderTest:
