@@ -88,13 +88,18 @@ class BindingRefused(AuthorizationError):
 class AuthorityUnavailable(AuthorizationError):
     """The authority did not answer; nothing is allowed until it does (OT-60).
 
-    `fault` is the kind of reason in one word, for a metric.
+    `fault` is the kind of reason in one word, for a metric; `who` did not answer.
     """
 
-    def __init__(self, reason: str, fault: str = "unreachable") -> None:
+    def __init__(
+        self,
+        reason: str,
+        fault: str = "unreachable",
+        who: str = "the authorization service",
+    ) -> None:
         self.reason = reason
         self.fault = fault
-        super().__init__(f"the authorization service does not answer: {reason}")
+        super().__init__(f"{who} does not answer: {reason}")
 
 
 class MessageStoreError(BrightError):

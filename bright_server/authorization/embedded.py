@@ -81,6 +81,9 @@ class EmbeddedAuthority:
         }
 
     def _unavailable(self, error: Exception) -> AuthorityUnavailable:
-        if isinstance(error, TimeoutError):
-            return AuthorityUnavailable(f"no answer in {self._deadline_seconds:g} s")
-        return AuthorityUnavailable(str(error))
+        reason = (
+            f"no answer in {self._deadline_seconds:g} s"
+            if isinstance(error, TimeoutError)
+            else str(error)
+        )
+        return AuthorityUnavailable(reason, who="the database that holds the bindings")

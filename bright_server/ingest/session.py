@@ -159,9 +159,11 @@ class ExtensionSession:
 
     def silent(self) -> list[Effect]:
         """Learn that the authority does not answer: fail closed (OT-60)."""
-        return self._close(
-            CloseCode.AUTHORITY_SILENT, "the authorization service does not answer"
-        )
+        if self._settings.authority is None:
+            who = "the database that holds the bindings"
+        else:
+            who = "the authorization service"
+        return self._close(CloseCode.AUTHORITY_SILENT, f"{who} does not answer")
 
     def standing_known(
         self,

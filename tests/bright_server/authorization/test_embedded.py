@@ -89,7 +89,8 @@ async def test_the_token_is_nowhere_in_the_store(
 async def test_ot_60_a_ledger_that_cannot_be_read_is_a_silent_authority() -> None:
     authority = EmbeddedAuthority(FailingLedger(), 2)
 
-    with pytest.raises(AuthorityUnavailable):
+    who = "the database that holds the bindings does not answer: "
+    with pytest.raises(AuthorityUnavailable, match=who):
         await authority.authenticate("brt_x")
-    with pytest.raises(AuthorityUnavailable):
+    with pytest.raises(AuthorityUnavailable, match=who):
         await authority.standings([])

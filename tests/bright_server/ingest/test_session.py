@@ -11,10 +11,12 @@ from bright_server.commit.groups import (
 from bright_server.ingest.effects import (
     Authenticate,
     CheckStanding,
+    Close,
     CloseCode,
     Join,
 )
 from bright_server.ingest.session import ExtensionSession
+from bright_server.settings import Settings
 from tests.bright_server.frames import (
     ACCOUNT,
     CONVERSATION,
@@ -90,6 +92,24 @@ class TestHandshake:
         receive(session, hello("brt_secret"))
 
         assert closed_with(session.silent()) == CloseCode.AUTHORITY_SILENT
+
+    @pytest.mark.parametrize(
+        ("authority", "who"),
+        [
+            (None, "the database that holds the bindings"),
+            ("https://authority.example/bright", "the authorization service"),
+        ],
+    )
+    def test_ot_60_it_is_said_who_does_not_answer(
+        self, authority: str | None, who: str
+    ) -> None:
+        """OT-60: where no service is configured nobody is sent to look for one."""
+        settings = Settings.model_validate({"authority": authority})
+        session = ExtensionSession("cn_1", "st_1", settings)
+
+        assert session.silent() == [
+            Close(CloseCode.AUTHORITY_SILENT, f"{who} does not answer")
+        ]
 
     @pytest.mark.parametrize(
         "first",
