@@ -15,6 +15,7 @@ from bright_server.commit.groups import (
     BuyerFacts,
     Discovery,
     ObservedProfiles,
+    Probe,
     Progress,
     RenderedCards,
     Work,
@@ -74,6 +75,7 @@ async def everything(store: RedisBackend, clock: ManualClock) -> None:
         RenderedCards(grant, KEY, [RenderedCard("1", "k", "1")] * 2),
         BuyerFacts(grant, KEY, ObservedFacts(1, "f", "{}")),
         claim(grant, 1),
+        Probe(1),
     ]
     for work in works * 2:
         # One by one, so that only its own keys are declared.
