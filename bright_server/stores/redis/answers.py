@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -31,8 +32,8 @@ _REASONS: Final[tuple[tuple[type[RedisError], str], ...]] = (
         AuthenticationError,
         "the server refused user or password: check BRIGHT_DATABASE_PASSWORD_FILE",
     ),
-    (NoPermissionError, "the server's access list forbids it to this user"),
 )
+_FORBIDDEN: Final = re.compile(r"'([a-z|_.-]+)'")
 # The pool's own word, in a general error of the driver.
 _ALL_BUSY: Final = "No connection available"
 _CODES: Final = {
@@ -64,6 +65,9 @@ def unavailable(doing: str, error: BaseException) -> StoreUnavailable:
     """Return what an error of the driver means, in the store's own words."""
     if not isinstance(error, RedisError):
         return StoreUnavailable(doing, f"no connection: {error}")
+    # In a script it is an error of another kind.
+    if isinstance(error, NoPermissionError) or str(error).startswith("ACL failure"):
+        return StoreUnavailable(doing, _forbidden(str(error)))
     for kind, reason in _REASONS:
         if isinstance(error, kind):
             return StoreUnavailable(doing, reason)
@@ -78,3 +82,17 @@ def unavailable(doing: str, error: BaseException) -> StoreUnavailable:
             doing, "all connections were busy for too long (BRIGHT_REDIS_CONNECTIONS)"
         )
     return StoreUnavailable(doing, f"the server does not answer: {error}")
+
+
+def _forbidden(said: str) -> str:
+    """Name the command that is missing, which the server alone knows."""
+    command = _FORBIDDEN.search(said)
+    if command is None:
+        return (
+            "the server's access list forbids Bright's keys to this user: grant it"
+            " `~bright:*` (ACL SETUSER)"
+        )
+    return (
+        f"the server's access list forbids `{command[1]}` to this user: grant it"
+        f" `+{command[1]}` (ACL SETUSER)"
+    )

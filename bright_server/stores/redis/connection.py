@@ -1,8 +1,8 @@
 """The one door to the server: commands out, replies in, and what is known of the rest.
 
 The driver repeats nothing: an answer that was lost is an unknown outcome, and whoever
-asked decides what to do (every script may be repeated). Where replicas are configured,
-a durable exchange ends with waiting for them on the very connection that wrote.
+asked decides what to do (every script may be repeated). A durable exchange ends with
+the server's word, on the very connection that wrote, that it keeps what it answered.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from redis.exceptions import NoScriptError, ResponseError
 from bright_server.errors import StoreUnavailable
 from bright_server.settings import Settings
 from bright_server.stores.redis.answers import translated, unavailable
+from bright_server.stores.redis.confirming import Confirming
 from bright_server.stores.redis.conveyor import Carried, Command, Conveyor, Reply
-from bright_server.stores.redis.keys import STORE, WAITED
+from bright_server.stores.redis.keys import STORE
 from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.scripts import Call
 from bright_server.stores.storable import storable
@@ -45,8 +46,7 @@ class RedisLink:
     def __init__(self, pool: BlockingConnectionPool, settings: Settings) -> None:
         self._pool = pool
         self._conveyor = Conveyor(self._carry, max(1, settings.redis_connections // 2))
-        self._replicas = settings.redis_replicas
-        self._wait_ms = settings.redis_wait_ms
+        self._confirming = Confirming(settings)
         self._is_closed = False
         self._store_id: bytes | None = None
 
@@ -64,8 +64,8 @@ class RedisLink:
         """Send commands over one connection, and return a reply to each.
 
         They are no transaction, and go together with those of other callers. With
-        `durable`, all that was written on this server before the replies is also on the
-        configured replicas' disks, whoever wrote it: the replies may become ACKs.
+        `durable`, all that was written on this server before the replies is on its disk
+        and on the configured replicas', whoever wrote it: the replies may become ACKs.
 
         Raises:
             StoreUnavailable: an error reply, or none; the outcome is unknown. Or a text
@@ -104,18 +104,15 @@ class RedisLink:
         with storable(doing), translated(doing), _in_own_words(doing):
             async with self._connection() as connection:
                 for _ in range(_MOST_ATTEMPTS):
-                    replies = await self._attempt(
-                        connection, doing, watched, read, decide
-                    )
-                    if replies is not None:
+                    done = await self._attempt(connection, doing, watched, read, decide)
+                    if done is not None:
                         break
                 else:
                     reason = f"{watched} changes all the time: nothing was done"
                     raise StoreUnavailable(doing, reason)
-                fault = await self._await_replicas(connection)
-        if fault:
-            raise StoreUnavailable(doing, fault)
-        return replies
+        if done.fault:
+            raise StoreUnavailable(doing, done.fault)
+        return list(done.replies)
 
     async def close(self) -> None:
         """Close every connection; who still waits is told, and who comes later."""
@@ -125,10 +122,15 @@ class RedisLink:
 
     async def _carry(self, commands: Sequence[Command], durable: bool) -> Carried:  # noqa: FBT001 - see `Carry`
         async with self._connection() as connection:
-            *replies, whose = await _exchange(connection, [*commands, _WHOSE])
+            words = self._confirming.words() if durable else []
+            confirmed = self._confirming.confirmed
+            size = len(commands)
+            found = await _exchange(connection, [*commands, _WHOSE, *words])
+            replies, whose, proof = found[:size], found[size], found[size + 1 :]
             self._refuse_foreign(whose)
-            await _repeat_unknown_scripts(connection, commands, replies)
-            fault = await self._await_replicas(connection) if durable else None
+            if await _repeat_unknown_scripts(connection, commands, replies):
+                proof = await _exchange(connection, words)
+        fault = self._confirming.fault(proof, confirmed) if durable else None
         return Carried(replies, fault)
 
     def _refuse_foreign(self, whose: Reply) -> None:
@@ -146,22 +148,31 @@ class RedisLink:
         watched: str,
         read: Command,
         decide: Decide,
-    ) -> list[Reply] | None:
-        """Return the replies; None: what was read has changed meanwhile."""
-        reading: list[Command] = [("WATCH", watched, STORE), read, _WHOSE]
-        *read_now, whose = await _exchange(connection, reading)
+    ) -> Carried | None:
+        """Return what became of it; None: what was read has changed meanwhile."""
+        confirmed = self._confirming.confirmed
+        looking = self._confirming.looking()
+        reading: list[Command] = [("WATCH", watched, STORE), read, _WHOSE, looking]
+        *read_now, whose, count = await _exchange(connection, reading)
         self._refuse_foreign(whose)
+        refusal = self._confirming.refusal(count, confirmed)
+        if refusal:
+            raise StoreUnavailable(doing, refusal)
         _, found = _checked(doing, read_now)
         commands = decide(found)
         await _load_missing(connection, doing, commands)
-        whole: list[Command] = [("MULTI",), *commands, ("EXEC",)]
-        *queued, replies = await _exchange(connection, whole)
+        words = self._confirming.words()
+        whole: list[Command] = [("MULTI",), *commands, ("EXEC",), *words]
+        told = await _exchange(connection, whole)
+        *queued, replies = told[: -len(words)]
         if isinstance(replies, ResponseError):
             # What was wrong with a command says more than that it was not done.
             errors = (each for each in queued if isinstance(each, ResponseError))
             error = next(errors, replies)
             raise unavailable(doing, error) from error
-        return None if replies is None else list(replies)
+        if replies is None:
+            return None
+        return Carried(replies, self._confirming.fault(told[-len(words) :], confirmed))
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AbstractConnection]:
@@ -178,34 +189,6 @@ class RedisLink:
             raise
         finally:
             await self._pool.release(connection)
-
-    async def _await_replicas(self, connection: AbstractConnection) -> str | None:
-        """Return why it cannot be said that the replicas have all on disk, if so."""
-        if not self._replicas:
-            return None
-        # The server waits for what this connection wrote last; so that nothing before
-        # is left out, whoever wrote it, something is written last of all. A replica
-        # answers at once with what it has synced by then, and unasked once a second
-        # only: asked when it has the write, it answers before it has synced it. So it
-        # is asked twice.
-        words: list[Command] = [
-            ("SET", WAITED, "1"),
-            ("WAIT", self._replicas, self._wait_ms),
-            ("WAITAOF", 1, self._replicas, self._wait_ms),
-        ]
-        _, count, reply = await _exchange(connection, words)
-        if isinstance(reply, ResponseError) and "unknown command" in str(reply).lower():
-            # Redis before 7.2: in a replica's memory is all that can be known.
-            reply = count if isinstance(count, ResponseError) else [1, count]
-        if isinstance(reply, ResponseError):
-            return unavailable("wait for replicas", reply).reason
-        here, there = reply
-        if here >= 1 and there >= self._replicas:
-            return None
-        return (
-            f"{there} of {self._replicas} replicas had it on disk within"
-            f" {self._wait_ms} ms (BRIGHT_REDIS_REPLICAS): it may be kept or not"
-        )
 
 
 @asynccontextmanager
@@ -262,8 +245,11 @@ def _checked(doing: str, replies: Sequence[Reply]) -> Sequence[Reply]:
 
 async def _repeat_unknown_scripts(
     connection: AbstractConnection, commands: Sequence[Command], replies: list[Reply]
-) -> None:
-    """Send scripts again, in full, that a restarted server has never seen."""
+) -> bool:
+    """Send scripts again, in full, that a restarted server has never seen.
+
+    Return whether there were any.
+    """
     unknown = [i for i, each in enumerate(replies) if isinstance(each, NoScriptError)]
     if unknown:
         again = [commands[index] for index in unknown]
@@ -272,6 +258,7 @@ async def _repeat_unknown_scripts(
             unknown, await _exchange(connection, whole), strict=True
         ):
             replies[index] = reply
+    return bool(unknown)
 
 
 async def _load_missing(

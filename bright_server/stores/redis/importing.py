@@ -164,9 +164,11 @@ class RedisImport:
         _checked(await self._link.transact(doing, COPY, ("GET", COPY), decide))
 
     async def _refuse_remains(self) -> None:
-        """Refuse a database with keys of Bright and neither a store nor a copy."""
+        """Refuse a database with any keys and neither a store nor a copy."""
         doing = f"open {self._where}"
         known = await self._link.talk(doing, [("EXISTS", STORE), ("EXISTS", COPY)])
+        if not any(known) and await schema.has_foreign_keys(self._link, doing):
+            raise self._occupied()
         cursor: bytes | int = 0
         while not any(known):
             cursor, found = await self._link.run(

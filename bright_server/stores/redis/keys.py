@@ -7,7 +7,7 @@ each conversation has one, which all of its keys bear, and so has each sender.
     bright:store                     what the database is (hash)
     bright:copy                      how far another store is copied into it
     bright:probe  :readiness         what was written last to prove writing
-    bright:waited                    written before replicas are waited for
+    bright:confirmed                 raised by each durable exchange (hash)
     bright:{b}:bindings  :tokens     who may connect
     bright:{b}:lease:NAME            leases
     bright:{7}:claim:KEY             a commit key, in its sender's shard (hash)
@@ -37,7 +37,7 @@ STORE: Final = "bright:store"
 COPY: Final = "bright:copy"
 PROBE: Final = "bright:probe"
 READINESS: Final = "bright:readiness"
-WAITED: Final = "bright:waited"
+CONFIRMED: Final = "bright:confirmed"
 BINDINGS: Final = "bright:{b}:bindings"
 TOKENS: Final = "bright:{b}:tokens"
 

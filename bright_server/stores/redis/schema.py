@@ -21,12 +21,15 @@ from bright_server.settings import Settings
 from bright_server.stores.redis.answers import unavailable
 from bright_server.stores.redis.connection import RedisLink, linked
 from bright_server.stores.redis.conveyor import Command, Reply
-from bright_server.stores.redis.keys import COPY, STORE
+from bright_server.stores.redis.keys import COPY, OURS, STORE
 from bright_server.stores.redis.scripts import call
 
 SCHEMA_VERSION: Final = 1
 # Raised only with a step after which older servers would read the data wrongly.
 OLDEST_COMPATIBLE_VERSION: Final = 1
+
+_OURS: Final = OURS.removesuffix("*").encode()
+_LOOKED_AT: Final = 1_000
 
 STEPS: Final = (SchemaStep(1, "0001_the_store"),)
 
@@ -45,12 +48,21 @@ class StoreKey:
 async def prepare(link: RedisLink, settings: Settings, clock: Clock) -> StoreKey:
     """Make the database where there is none; refuse one that is too new.
 
-    Two servers that start at once make one database.
+    Two servers that start at once make one database. One that is there is only read.
 
     Raises:
         SchemaRefused: it belongs to a newer server, or to another program.
-        StoreUnavailable: it could not be read or written.
+        StoreUnavailable: it could not be read or written, or not durably.
     """
+    doing = f"open {settings.database}"
+    there = await _look(link, settings)
+    if there[0] is not None:
+        return _checked(there, settings)
+    if await has_foreign_keys(link, doing):
+        raise SchemaRefused(
+            str(settings.database),
+            "it holds keys of another program: choose another database number",
+        )
     found = call(
         "found",
         (STORE,),
@@ -65,7 +77,6 @@ async def prepare(link: RedisLink, settings: Settings, clock: Clock) -> StoreKey
         return [found]
 
     # Watched: a copy may be begun at this very moment.
-    doing = f"open {settings.database}"
     (reply,) = await link.transact(doing, COPY, ("EXISTS", COPY), decide)
     if isinstance(reply, ResponseError):
         raise unavailable(doing, reply) from reply
@@ -80,17 +91,23 @@ async def read(link: RedisLink, settings: Settings) -> StoreKey:
         SchemaRefused: it belongs to a newer server, or to another program.
         StoreUnavailable: it could not be read.
     """
-    is_copied_into, reply = await link.talk(
-        f"open {settings.database}",
-        [
-            ("EXISTS", COPY),
-            ("HMGET", STORE, "id", "version", "oldest", "shards", "made"),
-        ],
-    )
-    _refuse_unfinished(is_copied_into, settings)
+    reply = await _look(link, settings)
     if reply[0] is None:
         raise StoreMissing(str(settings.database))
     return _checked(reply, settings)
+
+
+async def has_foreign_keys(link: RedisLink, doing: str) -> bool:
+    """Say whether some of the database's first keys, or one by chance, are not ours.
+
+    Raises:
+        StoreUnavailable: it could not be read.
+    """
+    by_chance, (_, first) = await link.talk(
+        doing, [("RANDOMKEY",), ("SCAN", 0, "COUNT", _LOOKED_AT)]
+    )
+    names = [*first, *([] if by_chance is None else [by_chance])]
+    return not all(name.startswith(_OURS) for name in names)
 
 
 async def schema_state(settings: Settings) -> SchemaState:
@@ -104,6 +121,22 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
     async with linked(settings) as link:
         await read(link, settings)
         return _state(await prepare(link, settings, clock))
+
+
+async def _look(link: RedisLink, settings: Settings) -> Sequence[bytes | None]:
+    is_copied_into, *found = await link.talk(
+        f"open {settings.database}",
+        [
+            ("EXISTS", COPY),
+            ("HMGET", STORE, "id", "version", "oldest", "shards", "made"),
+            ("EXISTS", STORE),
+        ],
+    )
+    _refuse_unfinished(is_copied_into, settings)
+    reply: Sequence[bytes | None]
+    reply, is_there = found
+    # A key of that name without an id is no store, but it is not nothing either.
+    return [b"", *reply[1:]] if is_there and reply[0] is None else reply
 
 
 def _refuse_unfinished(is_copied_into: Reply, settings: Settings) -> None:

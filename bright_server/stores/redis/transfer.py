@@ -44,6 +44,9 @@ async def importing(settings: Settings, clock: Clock) -> AsyncIterator[RedisImpo
 async def _place_claims(link: RedisLink, layout: Layout) -> None:
     claims = Claims(link, layout)
     for shard in layout.every_shard():
-        names = await link.run("read claims", ("ZRANGE", shard.claims, 0, -1))
+        # Read alone: also a server that no longer keeps anything can be copied from.
+        names = await link.run(
+            "read claims", ("ZRANGE", shard.claims, 0, -1), durable=False
+        )
         for name in names:
             await claims.of_name(shard.number, name.decode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -36,37 +36,57 @@ def settings_of(server: Valkey, **changes: object) -> Settings:
 
 
 UNSAFE = {
-    "no append-only file": (ValkeyOptions(fsync=None), "set `appendonly yes`"),
-    "synced once a second": (ValkeyOptions(fsync="everysec"), "it is everysec"),
-    "never synced": (ValkeyOptions(fsync="no"), "it is no"),
+    "no append-only file": ({"appendonly": "no"}, "set `appendonly yes`"),
+    "synced once a second": ({"appendfsync": "everysec"}, "it is everysec"),
+    "never synced": ({"appendfsync": "no"}, "it is no"),
     "not synced while rewriting": (
-        ValkeyOptions(extra={"no-appendfsync-on-rewrite": "yes"}),
+        {"no-appendfsync-on-rewrite": "yes"},
         "no-appendfsync-on-rewrite no",
     ),
     "evicting": (
-        ValkeyOptions(maxmemory="100mb", policy="allkeys-lru"),
+        {"maxmemory": "100mb", "maxmemory-policy": "allkeys-lru"},
         r"\(allkeys-lru\)",
     ),
     "evicting what expires": (
-        ValkeyOptions(maxmemory="100mb", policy="volatile-ttl"),
+        {"maxmemory": "100mb", "maxmemory-policy": "volatile-ttl"},
         r"\(volatile-ttl\)",
     ),
 }
 
 
+def loosen(server: Valkey, settings: Mapping[str, str]) -> None:
+    for setting in settings.items():
+        server.ask("CONFIG", "SET", *setting)
+
+
 @pytest.mark.parametrize("case", UNSAFE)
 async def test_ms_15_readiness_refuses_a_server_that_would_not_keep_an_ack(
-    case: str, tmp_path: Path, clock: ManualClock
+    case: str, own_server: Valkey, clock: ManualClock
 ) -> None:
-    options, reason = UNSAFE[case]
-    with Valkey(tmp_path / "valkey", options) as server:
-        async with opened(settings_of(server), clock) as store:
-            with pytest.raises(StoreUnavailable, match=reason):
-                await store.prove_writable()
-            with pytest.raises(StoreUnavailable, match=reason):
-                await store.commits.readiness()
-            with pytest.raises(PublicationNotDurable, match=reason):
-                await store.publisher.readiness()
+    """MS-15: by each door."""
+    settings, reason = UNSAFE[case]
+    async with opened(settings_of(own_server), clock) as store:
+        loosen(own_server, settings)
+        with pytest.raises(StoreUnavailable, match=reason):
+            await store.prove_writable()
+        with pytest.raises(StoreUnavailable, match=reason):
+            await store.commits.readiness()
+        with pytest.raises(PublicationNotDurable, match=reason):
+            await store.publisher.readiness()
+        with pytest.raises(StoreUnavailable, match=reason):
+            await store.observations.commit_group([Probe(1)])
+
+
+@pytest.mark.parametrize("case", UNSAFE)
+async def test_a_server_that_would_not_keep_a_store_gets_none(
+    case: str, own_server: Valkey, clock: ManualClock
+) -> None:
+    settings, reason = UNSAFE[case]
+    loosen(own_server, settings)
+
+    with pytest.raises(StoreUnavailable, match=reason):
+        async with opened(settings_of(own_server), clock):
+            pytest.fail("it was made")
 
 
 async def test_ms_15_readiness_follows_what_the_server_is_set_to_now(
@@ -124,9 +144,12 @@ async def test_a_read_only_replica_takes_nothing_and_says_what_to_do(
         pass
     primary.ask("WAIT", "1", "5000")
 
-    with pytest.raises(StoreUnavailable, match="replica"):
-        async with opened(settings_of(replica), clock):
-            pytest.fail("it was opened on a replica")
+    # It may be read.
+    async with opened(settings_of(replica), clock) as store:
+        for attempt in (store.prove_writable, lambda: reserved(store)):
+            with pytest.raises(StoreUnavailable, match="replica"):
+                await attempt()
+        assert "replica" in await _group_fails(store)
 
     # One that becomes a replica while it serves.
     async with opened(settings_of(primary), clock) as store:

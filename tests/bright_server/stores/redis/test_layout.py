@@ -39,7 +39,7 @@ from bright_server.settings import Settings
 from bright_server.stores.observed_commits import observed_key
 from bright_server.stores.redis import connection
 from bright_server.stores.redis.conveyor import Command, Reply
-from bright_server.stores.redis.keys import STORE
+from bright_server.stores.redis.keys import CONFIRMED, STORE
 from bright_server.stores.redis.scripts import SCRIPTS, Call, Script
 from bright_server.stores.redis.store import RedisBackend, opened
 from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
@@ -161,8 +161,8 @@ def _restricting(server: Valkey, exchange: Exchange) -> Exchange:
         allowed = [f"~{key}" for each in commands for key in _declared(each)]
         if not allowed:
             return await exchange(wire, commands)
-        # Whose database it is is read beside.
-        allowed.append(f"%R~{STORE}")
+        # Beside, it is read whose database it is, and the exchange is confirmed.
+        allowed += [f"%R~{STORE}", f"~{CONFIRMED}"]
         server.ask("ACL", "SETUSER", "narrow", "resetkeys", *allowed)
         try:
             replies = await exchange(wire, commands)

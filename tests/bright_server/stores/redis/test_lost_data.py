@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -13,7 +14,7 @@ from bright_server.commit.groups import Probe, Work
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
 from bright_server.messages import Grant
 from bright_server.stores.redis.store import RedisBackend, opened
-from bright_server.testing.engines.valkey import Valkey, ValkeyOptions
+from bright_server.testing.engines.valkey import Valkey
 from tests.bright_server.frames import ACCOUNT
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.redis.commits import (
@@ -44,8 +45,7 @@ async def test_ms_27_nothing_is_acked_by_a_server_that_has_lost_its_data(
     tmp_path: Path, clock: ManualClock
 ) -> None:
     """MS-27, MS-20: its conversations would be numbered anew, under the old name."""
-    options = ValkeyOptions(fsync=None)
-    with Valkey(tmp_path / "valkey", options) as server:
+    with Valkey(tmp_path / "valkey") as server:
         async with opened(settings_of(server), clock) as store:
             grant = await grant_in(store)
             await committed(store)
@@ -53,6 +53,7 @@ async def test_ms_27_nothing_is_acked_by_a_server_that_has_lost_its_data(
             await store.commits.put_record(intent)
             publication = await published(store, intent)
             server.kill()
+            rmtree(server.folder)
             server.start()
             # Bindings that are restored are no proof that the rest is.
             with pytest.raises(StoreUnavailable):
