@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
+from bright_server.commit.encoding import envelope_of
 from bright_server.commit.groups import BatchCommitted
+from bright_server.commit.records import CommitIntent, CommitState, OutboxPublication
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
+from bright_server.fanout.contract import LogPosition
 from bright_server.settings import Settings
 from bright_server.stores.postgresql.connection import connected
+from bright_server.stores.postgresql.database import Transaction
 from bright_server.stores.postgresql.durability import fault_of
-from bright_server.stores.postgresql.store import opened
+from bright_server.stores.postgresql.store import PostgresqlBackend, opened
 from bright_server.testing.engines.postgresql import USER, PostgresqlServer
 from bright_server.testing.sends import (
+    DELIVERY,
     Everybody,
     batch_of,
+    brought_to,
+    candidate_of,
     committed,
     granted,
     sending,
@@ -107,6 +115,79 @@ async def test_ms_15_a_server_set_up_unsafely_is_refused(setting: str) -> None:
         assert f"{setting} is off" in await refusal_of(unsafe.create_database())
 
 
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+async def test_ms_27_and_15_a_server_that_is_made_unsafe_acks_nothing_until_it_is_safe(
+    server: PostgresqlServer, setting: str
+) -> None:
+    """MS-27: while it is served, on the connections that there are."""
+    stores = PostgresqlUnderTest(server.create_database())
+    async with stores.opened(ManualClock(), Everybody()) as backend:
+        grant = await granted(backend)
+        intent = await brought_to(CommitState.RECORDED, backend, sending("s1"))
+        assert isinstance(intent, CommitIntent)
+        batch = batch_of(grant, showing("p1"))
+        server.execute(f"ALTER SYSTEM SET {setting} = off")
+        server.execute("SELECT pg_reload_conf()")
+        try:
+            await until_it_is_seen(backend, setting, "off")
+            for asked in (
+                backend.observations.commit_group([batch]),
+                backend.commits.reserve(
+                    sending("s2"), DELIVERY, candidate_of(sending("s2"))
+                ),
+                backend.commits.mark_published_and_committed(
+                    intent, OutboxPublication(LogPosition("outbox", 1))
+                ),
+                backend.commits.hold_lease("recovery", "me", 1_000),
+                backend.prove_writable(),
+            ):
+                with pytest.raises(StoreUnavailable, match=f"set {setting} = on"):
+                    await asked
+            with pytest.raises(PublicationNotDurable, match=f"set {setting} = on"):
+                await backend.publisher.publish(envelope_of(intent))
+        finally:
+            server.execute(f"ALTER SYSTEM RESET {setting}")
+            server.execute("SELECT pg_reload_conf()")
+        await until_it_is_seen(backend, setting, "on")
+
+        assert await stores.published(backend) == []
+        [outcome] = await backend.observations.commit_group([batch])
+        assert isinstance(outcome, BatchCommitted)
+        assert (list(outcome.sequences), len(outcome.repeats)) == ([2], 0)
+        await backend.prove_writable()
+
+
+async def until_it_is_seen(
+    backend: PostgresqlBackend, setting: str, value: str
+) -> None:
+    """Wait until the session that the pool gives next has a server's new setting."""
+    place = {"fsync": 1, "full_page_writes": 2}[setting]
+    async with asyncio.timeout(20):
+        while (await backend.database.run("look", "durability"))[0][place] != value:
+            pass
+
+
+async def test_ms_27_a_session_that_somebody_has_reset_acks_nothing(
+    server: PostgresqlServer,
+) -> None:
+    """MS-27: by what stands between Bright and a server that is set up so."""
+    address = server.create_database()
+    name = address.rpartition("/")[2]
+    server.execute(f"ALTER DATABASE {name} SET synchronous_commit = local")
+    stores = PostgresqlUnderTest(address)
+    changes = {"database_connections": 1}
+    async with stores.opened(ManualClock(), Everybody(), **changes) as backend:
+        grant = await granted(backend)
+
+        async def reset(transaction: Transaction) -> None:
+            await transaction.connection.execute(b"RESET ALL")
+
+        await backend.database.write("reset", reset)
+        with pytest.raises(StoreUnavailable, match="reset its sessions"):
+            await backend.observations.commit_group([batch_of(grant, showing("p1"))])
+        assert await stores.published(backend) == []
+
+
 async def test_ms_15_a_read_only_role_is_refused(server: PostgresqlServer) -> None:
     """MS-15: where reading alone would look well."""
     address = server.create_database()
@@ -162,6 +243,40 @@ async def test_a_wrong_password_is_said_and_shown_nowhere(
             await backend.prove_writable()
     assert "wr0ng-one" not in caplog.text
     assert "the right one" not in caplog.text
+
+
+async def test_ms_15_why_nobody_is_let_in_any_more_is_said_without_a_password(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """MS-15: in readiness' own time, for somebody else's change of the password."""
+    first, second = "the f1rst one", "the s2cond one"
+    with PostgresqlServer(password=first) as server:
+        settings = Settings(
+            database=server.create_database(),
+            database_password=first,
+            database_connect_seconds=120,
+        )
+        async with opened(settings, ManualClock()) as backend:
+            await backend.prove_writable()
+            server.execute(f"ALTER ROLE {USER} PASSWORD '{second}'")
+            server.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                f" WHERE usename = '{USER}'"
+            )
+            async with asyncio.timeout(60):
+                refused = await refusal_by(backend, "password authentication failed")
+                server.stop()
+                await refusal_by(backend, "Connection refused")
+    assert first not in f"{caplog.text}{refused!r}{refused.__cause__!r}"
+
+
+async def refusal_by(backend: PostgresqlBackend, words: str) -> StoreUnavailable:
+    """Ask until these are the words; the pool is told in its own time."""
+    while True:
+        with pytest.raises(StoreUnavailable) as refused:
+            await backend.prove_writable()
+        if words in str(refused.value):
+            return refused.value
 
 
 async def test_ms_30_a_synchronous_standby_takes_over_with_every_ack(

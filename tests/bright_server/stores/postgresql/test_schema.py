@@ -18,6 +18,8 @@ from bright_server.stores.postgresql import schema
 from bright_server.stores.postgresql.connection import Target, connected
 from bright_server.stores.postgresql.dump import dump
 from bright_server.stores.postgresql.store import opened
+from bright_server.testing.engines.postgresql import PostgresqlServer
+from bright_server.testing.sends import committed, granted, sending
 from tests.bright_server.manual_clock import ManualClock
 
 
@@ -108,6 +110,34 @@ async def test_a_step_that_fails_leaves_the_old_version_whole(
     assert (await schema.schema_state(settings)).version == 0
 
     assert await open_once(settings)
+
+
+async def test_what_a_role_lacks_is_what_it_is_told_to_be_granted(
+    own_server: PostgresqlServer,
+) -> None:
+    """Each advice is taken, and the store is open."""
+    owners = own_server.create_database()
+    name = owners.rpartition("/")[2]
+    own_server.execute("CREATE ROLE stranger LOGIN")
+    settings = Settings(database=own_server.address(name, "stranger"))
+    with pytest.raises(StoreUnavailable, match="GRANT CREATE ON SCHEMA public"):
+        await open_once(settings)
+    store_id = await open_once(Settings(database=owners))
+    advice = "GRANT ALL ON ALL TABLES IN SCHEMA public to this role"
+    for use in (open_once, schema.schema_state):
+        with pytest.raises(StoreUnavailable, match="denied for table") as refused:
+            await use(settings)
+        assert advice in str(refused.value)
+    own_server.execute(f"{advice.replace('this role', 'stranger')}", name)
+    async with opened(settings, ManualClock()) as backend:
+        assert backend.observations.store_id == store_id
+        await granted(backend)
+        await committed(backend, sending("s1"))
+        await backend.prove_writable()
+
+    own_server.execute("REVOKE USAGE ON SCHEMA public FROM PUBLIC", name)
+    with pytest.raises(StoreUnavailable, match="GRANT USAGE, CREATE ON SCHEMA public"):
+        await open_once(settings)
 
 
 async def test_a_dump_makes_no_store(settings: Settings) -> None:
