@@ -1,4 +1,6 @@
-"""A store against the reference model, over random histories (needs Hypothesis).
+"""A store against the reference model, over random histories.
+
+It needs Hypothesis, which the extra `bright-sync[testing]` brings.
 
     def test_the_store_behaves_like_the_model() -> None:
         run_against_model(MyStoreUnderTest)

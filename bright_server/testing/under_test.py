@@ -27,6 +27,8 @@ class Capabilities:
             once; otherwise one server is the only writer of groups.
         expires_history: history lets go of a record when its time has come.
         keeps_bytes: what it has kept may turn out to be unreadable, as on any disk.
+        groups: it is a whole `Backend`. One for single commits alone has `commits`,
+            `publisher` and `prove_writable`; `bright serve` could not use it.
     """
 
     atomic_step: bool = True
@@ -35,6 +37,7 @@ class Capabilities:
     several_group_writers: bool = False
     expires_history: bool = True
     keeps_bytes: bool = True
+    groups: bool = True
 
 
 class StoreUnderTest(Protocol):

@@ -17,7 +17,7 @@ from bright_server.commit.records import (
 from bright_server.errors import IdentityConflict
 from bright_server.stores.observed_commits import request_of
 from bright_server.testing.manual_clock import ManualClock
-from bright_server.testing.refusals import refused
+from bright_server.testing.refusals import needs, refused
 from bright_server.testing.sends import (
     CONVERSATION,
     DELIVERY,
@@ -41,6 +41,8 @@ from bright_server.testing.sends import (
 from bright_server.testing.store_suite.history import EVERYTHING, numbers
 from bright_server.testing.under_test import StoreUnderTest
 
+GROUPS = "the doors of groups"
+
 
 def observing(name: str, text: str = "hello", **changes: object) -> AuthenticatedSend:
     """Return the single commit of an observation."""
@@ -54,6 +56,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-20: no number twice, none left out, also after a restart."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
             group = [batch_of(grant, showing("p1"), showing("p2"))]
@@ -81,6 +84,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-12, MS-13: found by its scope, replayed, in history, and never due."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
             shown = showing("p1", raw='{"shown":1}')
@@ -107,6 +111,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-12: the first stays, whichever door it came through."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
             shown = showing_everything("p1")
@@ -133,6 +138,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-20: it is there already, and has one publication."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
             # The page's time is its own, not that of the commit.
@@ -158,6 +164,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-27: or it says that it has not stored it; no promise comes too early."""
+        needs(stores.can.groups, GROUPS)
         states = [state for state in CommitState if state < CommitState.COMMITTED]
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
@@ -193,6 +200,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-28: who reads on from the last sequence misses nothing."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
             await backend.observations.commit_group([batch_of(grant, showing("p1"))])
@@ -215,6 +223,7 @@ class BothDoorsSuite:
 
         The page's message has a place of its own, or is a conflict.
         """
+        needs(stores.can.groups, GROUPS)
         states = [state for state in CommitState if state < CommitState.COMMITTED]
         given: dict[str, int] = {}
         async with stores.opened(ManualClock(), Everybody()) as backend:
@@ -251,6 +260,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """MS-20: twenty sends and twenty groups at once give forty numbers."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             grant = await granted(backend)
 
@@ -276,6 +286,7 @@ class BothDoorsSuite:
         self, stores: StoreUnderTest
     ) -> None:
         """OT-01, CL-10: two conversations' messages are two entries of the log."""
+        needs(stores.can.groups, GROUPS)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             here = await committed(backend, observing("p1"))
             there = await committed(

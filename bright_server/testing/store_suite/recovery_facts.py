@@ -104,8 +104,9 @@ class RecoverySuite:
             assert (
                 await committed(backend, sending("after"))
             ).coordinates.sequence == 3
-            found, _ = await backend.messages.messages_after(CONVERSATION, 0, 10)
-            assert list(found) == []
+            if stores.can.groups:
+                found, _ = await backend.messages.messages_after(CONVERSATION, 0, 10)
+                assert list(found) == []
             assert await stores.replace_frozen(backend, poison.key, kept)
         async with stores.opened(ManualClock(), Everybody()) as backend:
             assert await backend.commits.load_commit_for_request(poison) == left

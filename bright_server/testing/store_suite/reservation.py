@@ -182,12 +182,14 @@ class ReservationSuite:
             commits = backend.commits
             assert not await commits.scan_recoverable_commits(2**53, 10)
             await brought_to(CommitState.COMMITTED, backend, sending("after"))
-            found, _ = await backend.messages.messages_after(CONVERSATION, 0, 100)
             page = await commits.history_page(EVERYTHING)
-        ids = [each.message.message_id for each in found]
-        assert ids == [each.record.message_id for each in page.items]
+            ids = [each.record.message_id for each in page.items]
+            if stores.can.groups:
+                found, _ = await backend.messages.messages_after(CONVERSATION, 0, 100)
+                assert [each.message.message_id for each in found] == ids
+                assert [each.sequence for each in found] == [*range(1, len(ids) + 1)]
         assert ids == [*told, candidate_of(sending("after")).message_id]
-        assert [each.sequence for each in found] == [*range(1, len(ids) + 1)]
+        assert [each.sequence for each in page.items] == [*range(1, len(ids) + 1)]
 
     async def test_another_request_of_the_key_is_a_conflict_in_every_state(
         self, stores: StoreUnderTest
