@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    aclosing,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+)
 from importlib import import_module
 from types import ModuleType
 from typing import Final
@@ -22,7 +28,7 @@ from bright_server.database_address import (
     RedisServer,
     SqliteFile,
 )
-from bright_server.errors import ConfigurationError, StoreMissing
+from bright_server.errors import ConfigurationError, CopyRefused, StoreMissing
 from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 
@@ -165,21 +171,25 @@ def refuse_foreign(settings: Settings) -> None:
         _module(settings, "connection").refuse_foreign(settings.database_path)
 
 
-async def dump(settings: Settings) -> AsyncIterator[dict[str, object]]:
+async def dump(settings: Settings) -> AsyncGenerator[dict[str, object], None]:
     """Yield every record of the store, its own first; changes nothing.
 
     Raises:
         StoreMissing: there is none.
+        SchemaRefused: it is not for this Bright, or is a copy that is not finished.
         StoreUnavailable: it could not be read.
         ConfigurationError: it ends with this process, or its driver is not installed.
     """
     refuse_unshared(settings)
+    # Closed here, whoever leaves in the middle: not some time later, by nobody.
     if isinstance(settings.database, SqliteFile):
-        for record in _module(settings, "dump").dump(settings.database_path):
-            yield record
+        with closing(_module(settings, "dump").dump(settings.database_path)) as records:
+            for record in records:
+                yield record
         return
-    async for record in _module(settings, "dump").dump(settings):
-        yield record
+    async with aclosing(_module(settings, "dump").dump(settings)) as found:
+        async for record in found:
+            yield record
 
 
 async def schema_state(settings: Settings) -> SchemaState:
@@ -197,15 +207,37 @@ async def step_forward(settings: Settings, clock: Clock) -> SchemaState:
     return state
 
 
-def exporting(
-    settings: Settings, clock: Clock
-) -> AbstractAsyncContextManager[StoreExport]:
-    """See `Exporter`."""
-    refuse_unshared(settings)
+@asynccontextmanager
+async def exporting(settings: Settings, clock: Clock) -> AsyncIterator[StoreExport]:
+    """See `Exporter`.
+
+    A store that an older Bright may open is not copied by it all the same: what it does
+    not know would be left out, and not be missed as both are compared.
+
+    Raises:
+        CopyRefused: its schema is newer than what this Bright knows.
+    """
+    state = await schema_state(settings)
+    known = int(_module(settings, "schema").SCHEMA_VERSION)
+    if state.version > known:
+        raise CopyRefused(
+            "another store",
+            f"{settings.database} has schema {state.version}, this Bright knows"
+            f" {known} and would leave out what came since: copy it with a newer one",
+        )
     export: AbstractAsyncContextManager[StoreExport] = _module(
         settings, "transfer"
     ).exporting(settings, clock)
-    return export
+    async with export as opened_export:
+        yield opened_export
+
+
+def can_be_held(settings: Settings) -> bool:
+    """Say whether servers are kept off, or seen, while this database is read whole."""
+    if isinstance(settings.database, SqliteFile):
+        can: bool = _module(settings, "lock").can_be_held(settings.database_path)
+        return can
+    return isinstance(settings.database, PostgresqlServer)
 
 
 def importing(

@@ -38,15 +38,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser(given).parse_args(given)
     run: Run = parsed.run
     try:
+        status = _status(run, parsed)
+        # Here, and not as the process ends: there nobody could help any more.
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has had enough
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _status(run: Run, parsed: argparse.Namespace) -> int:
+    try:
         return run(parsed)
     except (BrightError, ValidationError, SettingsError) as error:
         note(_in_words(error))
         return 2
-    except BrokenPipeError:  # whoever read the output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:

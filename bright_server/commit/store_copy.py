@@ -28,6 +28,8 @@ from bright_server.wire.text import canonical_json
 
 Told: TypeAlias = Callable[[str, str, int], None]
 """Is told what is done (`copied`, `compared`), of which kind, and how many by now."""
+Kept: TypeAlias = Callable[[CopiedRecord], CopiedRecord]
+"""See `StoreImport.kept`."""
 
 _NO_PLACE: Final = LogPosition("", 0)
 _ORDER: Final = tuple(COPIED_KINDS)
@@ -76,11 +78,41 @@ async def copy_store(
         )
         await target.load(page.records, mark)
         told("copied", kind, count)
-    records, different = await _compared(source, target, page_size, told)
+    compared = _compared(source, target, target.kept, page_size, told)
+    records, different = await compared
     if different:
         raise CopyDiffers(mark.source.store_id, ", ".join(different))
     await target.finish(mark)
     return CopyReport(mark.store_id, records, _keeps_places(source, target))
+
+
+async def finished_before(
+    source: StoreExport,
+    there: StoreExport,
+    kept: Kept,
+    page_size: int,
+    told: Told,
+    *,
+    is_moved: bool,
+) -> CopyReport | None:
+    """Return the report of a copy of this source that was finished, and is as it was.
+
+    None: it is none, or something was written since, here or there. With `is_moved` it
+    has the source's name, else one of its own. A store that is the source itself, seen
+    at another place, is equal as well: nothing tells here.
+
+    Raises:
+        MessageStoreError: a store failed.
+    """
+    one, other = source.facts, there.facts
+    if (one.store_id == other.store_id) != is_moved or (
+        one.created_at_ms != other.created_at_ms
+    ):
+        return None
+    records, different = await _compared(source, there, kept, page_size, told)
+    if different:
+        return None
+    return CopyReport(other.store_id, records, _keeps_places(source, there))
 
 
 def _refuse_other_name(mark: CopyMark, store_id: str) -> None:
@@ -99,12 +131,16 @@ def _after(kind: str) -> str | None:
 
 
 async def _compared(
-    source: StoreExport, target: StoreImport, page_size: int, told: Told
+    source: StoreExport,
+    target: StoreExport,
+    kept_there: Kept,
+    page_size: int,
+    told: Told,
 ) -> tuple[dict[str, int], list[str]]:
     keeps_places = _keeps_places(source, target)
 
     def kept(record: CopiedRecord) -> CopiedRecord:
-        record = target.kept(record)
+        record = kept_there(record)
         return record if keeps_places else _without_place(record)
 
     counts = {}
@@ -119,7 +155,7 @@ async def _compared(
     return counts, different
 
 
-def _keeps_places(source: StoreExport, target: StoreImport) -> bool:
+def _keeps_places(source: StoreExport, target: StoreExport) -> bool:
     return source.facts.log_layout == target.facts.log_layout
 
 
@@ -127,7 +163,7 @@ async def summary(
     store: StoreExport,
     kind: str,
     page_size: int,
-    kept: Callable[[CopiedRecord], CopiedRecord],
+    kept: Kept,
 ) -> Summary:
     """Read all records of a kind; equal records in any order have equal summaries.
 

@@ -231,6 +231,16 @@ class CopyMark:
     loaded: Mapping[str, int] = field(default_factory=dict)
 
 
+def begun_otherwise(mark: CopyMark, source: StoreFacts) -> str:
+    """Say whose copy was begun in a store that another source was to be copied into."""
+    if mark.source.store_id != source.store_id:
+        return f"a copy of another store ({mark.source.store_id}) was begun there"
+    return (
+        f"a copy of this store ({source.store_id}) was begun there from another"
+        " database than this one"
+    )
+
+
 class StoreExport(Protocol):
     """A store that is read whole, while nobody writes it."""
 
@@ -309,7 +319,7 @@ class Exporter(Protocol):
         Raises:
             StoreMissing: there is none.
             StoreInUse: a server serves it.
-            SchemaRefused: it is not for this Bright, or its schema is not the newest.
+            SchemaRefused: it is not for this Bright, or its schema is older.
             StoreUnavailable: it cannot be opened.
         """
         ...

@@ -29,6 +29,7 @@ from bright_server.commit.transfer import (
     CopiedRecord,
     CopyMark,
     StoreFacts,
+    begun_otherwise,
 )
 from bright_server.errors import CopyRefused, SchemaRefused, StoreUnavailable
 from bright_server.fanout.contract import LogPosition
@@ -123,8 +124,8 @@ class PostgresqlImport:
         if mark.source != source:
             raise CopyRefused(
                 self._where,
-                f"a copy of another store ({mark.source.store_id}) was begun there:"
-                " finish that one, or empty the database",
+                f"{begun_otherwise(mark, source)}: finish that one, or empty the"
+                " database",
             )
         return mark
 

@@ -28,6 +28,7 @@ from bright_server.commit.transfer import (
     CopiedRecord,
     CopyMark,
     StoreFacts,
+    begun_otherwise,
 )
 from bright_server.errors import CopyRefused, SchemaRefused
 from bright_server.fanout.contract import LogPosition
@@ -138,8 +139,7 @@ def _begun(database: sqlite3.Connection, path: Path, source: StoreFacts) -> Copy
     if mark.source != source:
         raise CopyRefused(
             str(path),
-            f"a copy of another store ({mark.source.store_id}) was begun there: finish"
-            " that one, or remove the file",
+            f"{begun_otherwise(mark, source)}: finish that one, or remove the file",
         )
     return mark
 

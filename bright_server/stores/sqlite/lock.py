@@ -72,6 +72,12 @@ def held_for_reading(database: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
+def can_be_held(database: Path) -> bool:
+    """Say whether there is a lock, or one can be made."""
+    path = _path_of(database)
+    return is_writable(path.parent) or os.access(path, os.R_OK)
+
+
 def is_writable(folder: Path) -> bool:
     """Say whether this user can make a file there."""
     return os.access(folder, os.W_OK | os.X_OK)

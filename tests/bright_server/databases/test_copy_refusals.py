@@ -255,7 +255,7 @@ async def test_nothing_is_copied_among_the_remains_of_another_store(
         own.ask("SET", "bright:{7}:log:last", "3")
         with pytest.raises(CopyRefused, match="holds something already"):
             await copied(source, database_of(own), clock)
-        own.ask("DEL", "bright:{7}:log:last")
+        own.ask("DEL", "bright:{7}:log:last", "somebody's")
         await copied(source, database_of(own), clock)
 
 

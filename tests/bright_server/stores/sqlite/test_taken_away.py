@@ -5,7 +5,6 @@ The connections notice nothing of it. What they write is gone when they are clos
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -68,7 +67,7 @@ def open_without_a_name(database: Path) -> Iterator[tuple[Path, str]]:
     """What this process holds open of a database that was removed: file and log."""
     for descriptor in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):
-            found = os.readlink(descriptor)
+            found = str(descriptor.readlink())
             for ending in ("", "-wal"):
                 if found == f"{database}{ending} (deleted)":
                     yield descriptor, ending
