@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
-from psycopg.pq import ConnStatus
+from psycopg.pq import ConnStatus, PipelineStatus
 from psycopg_pool import AsyncConnectionPool
 
 from bright_server.credentials import read_credential
@@ -185,6 +185,17 @@ async def pooled(settings: Settings) -> AsyncIterator[Pool]:
         yield pool
     finally:
         await pool.close(settings.database_connect_seconds)
+
+
+def is_unfit(connection: StoreConnection) -> bool:
+    """Say whether nothing should be begun on a connection; asks the server nothing.
+
+    Who was cancelled in the very moment in which the driver had begun a pipeline has
+    left it in it: it would copy no rows any more.
+    """
+    return is_dead(connection) or (
+        connection.pgconn.pipeline_status != PipelineStatus.OFF
+    )
 
 
 def is_dead(connection: StoreConnection) -> bool:

@@ -32,7 +32,7 @@ from bright_server.stores.postgresql.connection import (
     Pool,
     Row,
     StoreConnection,
-    is_dead,
+    is_unfit,
     worded,
 )
 from bright_server.stores.postgresql.durability import fault_of, refusal_of
@@ -264,13 +264,13 @@ class Database:
     async def _held(
         self, doing: str, patience_seconds: float | None = None
     ) -> AsyncIterator[StoreConnection]:
-        """Hold a connection of the pool that is not known to be dead."""
+        """Hold a connection of the pool that is not known to be unfit."""
         try:
             # A server that was started again has left as many as there are. The pool's
             # own check would pause after each, for seconds altogether.
             for _ in range(self._settings.database_connections):
                 async with self._pool.connection(patience_seconds) as connection:
-                    if not is_dead(connection):
+                    if not is_unfit(connection):
                         yield connection
                         return
                     await connection.close()
