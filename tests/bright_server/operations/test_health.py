@@ -18,6 +18,11 @@ async def fine() -> None:
     """A dependency that answers."""
 
 
+async def soon() -> None:
+    """Let the others run."""
+    await asyncio.sleep(0)
+
+
 async def silent() -> None:
     await asyncio.Event().wait()
 
@@ -58,8 +63,8 @@ async def test_ms_15_a_check_that_cannot_be_called_off_is_not_waited_for() -> No
     probe = ReadinessProbe({"a": stubborn.answer, "b": fine}, 0.05)
 
     for _ in range(3):
-        # It would wait without an end.
-        readiness = await probe.ask()
+        # Else it would wait without an end.
+        readiness = await asyncio.wait_for(probe.ask(), 20)
         assert readiness.lines == ("a: no answer in 0.05 s", "b: ok")
         assert stubborn.asked == 1
     stubborn.lets_go.set()
@@ -77,7 +82,7 @@ async def test_ms_15_what_was_not_stored_is_said_in_words() -> None:
         probe = ReadinessProbe({"store": store_check(committer, store, clock)}, 60)
         asked = asyncio.create_task(probe.ask())
         while not committer.pending_items:
-            await asyncio.sleep(0)
+            await soon()
         committer.abandon()
 
     assert (await asked).lines == (
