@@ -62,12 +62,14 @@ async def test_ms_15_a_check_that_cannot_be_called_off_is_not_waited_for() -> No
     stubborn = Stubborn()
     probe = ReadinessProbe({"a": stubborn.answer, "b": fine}, 0.05)
 
-    for _ in range(3):
-        # Else it would wait without an end.
-        readiness = await asyncio.wait_for(probe.ask(), 20)
-        assert readiness.lines == ("a: no answer in 0.05 s", "b: ok")
-        assert stubborn.asked == 1
-    stubborn.lets_go.set()
+    try:
+        for _ in range(3):
+            # Else it would wait without an end.
+            readiness = await asyncio.wait_for(probe.ask(), 20)
+            assert readiness.lines == ("a: no answer in 0.05 s", "b: ok")
+            assert stubborn.asked == 1
+    finally:
+        stubborn.lets_go.set()
 
     assert (await probe.ask()).is_ready
     assert stubborn.asked == 2
