@@ -24,6 +24,7 @@ from bright_server.commit.transfer import (
     CopiedRecord,
     CopyMark,
     StoreFacts,
+    begun_otherwise,
 )
 from bright_server.errors import (
     CopyRefused,
@@ -106,8 +107,8 @@ class RedisImport:
         if begun.mark.source != source:
             raise CopyRefused(
                 self._where,
-                f"a copy of another store ({begun.mark.source.store_id}) was begun"
-                " there: finish that one, or empty the database",
+                f"{begun_otherwise(begun.mark, source)}: finish that one, or empty the"
+                " database",
             )
         self._layout = Layout(begun.shards)
         layout = log_layout(begun.shards)
