@@ -159,12 +159,25 @@ class PostgresqlRig(Rig):
 
 
 class ValkeyRig(Rig):
-    """Bright on Valkey, whose append-only file lies on the disk."""
+    """Bright on Valkey, whose append-only file lies on the disk.
+
+    `command` is started in place of Bright; then it has no process for the writer.
+    """
 
     def __init__(
-        self, disk: Path, log: Path, options: ValkeyOptions | None = None
+        self,
+        disk: Path,
+        log: Path,
+        options: ValkeyOptions | None = None,
+        command: Sequence[str] = BRIGHT,
     ) -> None:
         self.engine = Valkey(disk / "valkey", options, log)
+        self._command = command
+
+    def serving(self, **settings: object) -> AbstractAsyncContextManager[Server]:
+        """See `Rig.serving`."""
+        given = {"writer_process": self._command is BRIGHT, **settings}
+        return super().serving(command=self._command, **given)
 
     @property
     def address(self) -> str:

@@ -154,8 +154,11 @@ class Claims:
 
     async def _claim_of(self, key: CommitKey) -> Claim | None:
         shard, name = self._layout.claim(key)
+        # A claim is no ground for an ACK: the place is, which is read after it.
         reply = await self._link.run(
-            "read a claim", ("HMGET", shard.claim(name), *_CLAIM_FIELDS)
+            "read a claim",
+            ("HMGET", shard.claim(name), *_CLAIM_FIELDS),
+            durable=False,
         )
         return None if reply[1] is None else _claim(reply)
 

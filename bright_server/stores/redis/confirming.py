@@ -49,6 +49,7 @@ class Confirming:
         self._replicas = settings.redis_replicas
         self._wait_ms = settings.redis_wait_ms
         self._mine = secrets.randbelow(_COUNTS)
+        self._good: Reply = None
         self._is_lost = False
         self.confirmed = 0
         """The count of the last exchange that was confirmed; it only rises."""
@@ -87,7 +88,13 @@ class Confirming:
             self._is_lost = True
         if self._is_lost:
             return LOST
-        fault = _settings_fault(settings) or self._wait_fault(waits)
+        # They hardly ever change.
+        if settings != self._good:
+            fault = _settings_fault(settings)
+            if fault:
+                return fault
+            self._good = settings
+        fault = self._wait_fault(waits)
         if fault is None:
             self.confirmed = max(self.confirmed, count)
         return fault

@@ -11,10 +11,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from shutil import copytree, rmtree
 
 import pytest
 
-from tests.bright_server.faults.drill import Step, drilled, swept
+from tests.bright_server.faults.drill import Drill, Step, drilled, swept
 from tests.bright_server.faults.proxy import Proxy, between
 from tests.bright_server.frames import CONVERSATION
 from tests.power.machine import PowerSwitch
@@ -72,6 +73,61 @@ async def test_ms_15_and_27_a_server_that_is_not_reached_is_told_and_found_again
         said = await drilled(rig, await rig.bind(), break_it, proxy.heal, **HASTY)
 
     assert "store" in said
+
+
+LOOSE = [("appendonly", "no"), ("appendfsync", "everysec"), ("appendfsync", "no")]
+
+
+@pytest.mark.parametrize(("setting", "value"), LOOSE)
+async def test_ms_27_and_15_a_server_that_is_set_up_to_forget_gives_no_ack(
+    tmp_path: Path, setting: str, value: str
+) -> None:
+    """MS-27, MS-15: while it runs; both ways to a commit are red, and say why."""
+    async with on_a_network(tmp_path) as (rig, _):
+        safe = {"appendonly": "yes", "appendfsync": "always"}[setting]
+
+        async def loosen() -> None:
+            rig.engine.ask("CONFIG", "SET", setting, value)
+
+        async def heal() -> None:
+            rig.engine.ask("CONFIG", "SET", setting, safe)
+
+        said = await drilled(rig, await rig.bind(), loosen, heal)
+        red = [line for line in said.splitlines() if f"set `{setting} {safe}`" in line]
+        assert [line.partition(":")[0] for line in red] == ["store", "commits"]
+
+
+@pytest.mark.parametrize("writer_process", [True, False])
+async def test_ms_27_a_server_that_comes_back_with_less_gives_no_ack(
+    tmp_path: Path, writer_process: bool
+) -> None:
+    """MS-27: the numbers of what it lost are not given a second time.
+
+    The process to which it was confirmed finds out: the writer's, if it has its own.
+    """
+    async with on_a_network(tmp_path) as (rig, _):
+        token, files = await rig.bind(), rig.engine.folder
+        async with rig.serving(writer_process=writer_process) as server:
+            drill = Drill(server, token)
+            try:
+                await drill.send_confirmed()
+                copytree(files, tmp_path / "copy")
+                await drill.send_confirmed()
+                rig.kill()
+                rmtree(files)
+                copytree(tmp_path / "copy", files)
+                await rig.start()
+
+                for _ in range(5):
+                    await drill.refuse_and_turn_red()
+                red = drill.said_when_red.splitlines()
+                lost = [each for each in red if "came back without" in each]
+                who = ["store"] if writer_process else ["store", "commits"]
+                assert [each.partition(":")[0] for each in lost] == who
+            finally:
+                await drill.close()
+        stored = await rig.stored(CONVERSATION)
+        assert len(stored[CONVERSATION]) == 3, "no group was written on what is left"
 
 
 @pytest.mark.parametrize("fault", ["no fsync", "no room"])

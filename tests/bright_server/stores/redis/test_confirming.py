@@ -8,13 +8,16 @@ from shutil import copytree, rmtree
 
 import pytest
 from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ResponseError
 
 from bright_server.authorization.embedded import issue_binding
 from bright_server.commit.groups import Probe, ProbeStored
 from bright_server.commit.records import CommitIntent
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
 from bright_server.messages import Grant
+from bright_server.settings import Settings
 from bright_server.stores.redis import connection
+from bright_server.stores.redis.confirming import Confirming
 from bright_server.stores.redis.conveyor import Command, Reply
 from bright_server.stores.redis.keys import CONFIRMED
 from bright_server.stores.redis.store import RedisBackend, opened
@@ -221,3 +224,35 @@ async def test_ms_27_a_single_commit_finds_out_too(
 
         with pytest.raises(StoreUnavailable, match="came back without"):
             await store.commits.load_commit_for_request(send(1))
+
+
+SETTINGS = [
+    b"appendonly", b"yes", b"appendfsync", b"always", b"no-appendfsync-on-rewrite",
+    b"no", b"maxmemory", b"0", b"maxmemory-policy", b"noeviction",
+]  # fmt: skip
+OLD = ResponseError("unknown command 'WAITAOF', with args beginning with: '1' '0'")
+
+
+@pytest.mark.parametrize(
+    ("replicas", "waits", "fault"),
+    [
+        (0, [OLD], None),
+        (1, [1, OLD], None),
+        (1, [0, OLD], "0 of 1 replicas"),
+        (0, [ResponseError("ERR no")], "refused a command"),
+        (0, [[0, 0]], "append-only file anew"),
+    ],
+)
+def test_ms_27_a_server_of_an_older_kind_is_judged_by_its_settings(
+    replicas: int, waits: list[Reply], fault: str | None
+) -> None:
+    """MS-27: before Redis 7.2, which cannot be run here, there is no WAITAOF."""
+    confirming = Confirming(Settings(redis_replicas=replicas))
+    assert len(confirming.words()) == len(waits) + 2
+
+    said = confirming.fault([1, *waits, SETTINGS], 0)
+
+    assert said is None if fault is None else fault in str(said)
+    assert confirming.confirmed == (fault is None)
+    loose = [b"no" if word == b"yes" else word for word in SETTINGS]
+    assert "appendonly" in str(confirming.fault([2, *waits, loose], 0))

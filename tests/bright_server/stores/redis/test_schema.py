@@ -9,7 +9,13 @@ import pytest
 from redis.asyncio import SSLConnection
 
 from bright_server.commit.schema_steps import SchemaState
-from bright_server.errors import ConfigurationError, SchemaRefused, StoreMissing
+from bright_server.commit.transfer import StoreFacts
+from bright_server.errors import (
+    ConfigurationError,
+    CopyRefused,
+    SchemaRefused,
+    StoreMissing,
+)
 from bright_server.messages import Grant
 from bright_server.settings import Settings
 from bright_server.stores.redis import schema
@@ -18,6 +24,7 @@ from bright_server.stores.redis.dump import dump
 from bright_server.stores.redis.keys import STORE
 from bright_server.stores.redis.pool import pool_of
 from bright_server.stores.redis.store import RedisBackend, opened
+from bright_server.stores.redis.transfer import importing
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.redis.commits import committed, send
 from tests.bright_server.stores.sqlite.works import batch, observed, sequences
@@ -83,6 +90,34 @@ async def test_a_key_of_another_program_is_not_taken_for_a_database(
 
     with pytest.raises(SchemaRefused, match="another database number"):
         await opened(settings, clock).__aenter__()
+
+
+@pytest.mark.parametrize("keys", [1, 3_000])
+async def test_keys_of_another_program_are_not_taken_for_an_empty_database(
+    settings: Settings, clock: ManualClock, keys: int
+) -> None:
+    """Neither for a new store, nor for a copy; nothing is written beside them."""
+    facts = StoreFacts("another", 1)
+    async with linked(settings) as link:
+        theirs = [word for number in range(keys) for word in (f"theirs:{number}", "1")]
+        await link.run("", ("MSET", *theirs), durable=False)
+
+        with pytest.raises(SchemaRefused, match="keys of another program"):
+            await opened(settings, clock).__aenter__()
+        async with importing(settings, clock) as target:
+            with pytest.raises(CopyRefused, match="choose another database"):
+                await target.begin(facts, "copied")
+
+        assert await link.run("", ("DBSIZE",), durable=False) == keys
+
+
+async def test_a_store_stays_open_whoever_writes_beside_it(
+    settings: Settings, clock: ManualClock, store: RedisBackend
+) -> None:
+    await store.link.run("", ("SET", "theirs", "1"))
+
+    async with opened(settings, clock) as again:
+        assert again.observations.store_id == store.observations.store_id
 
 
 async def test_looking_makes_no_database(
