@@ -7,6 +7,7 @@ the server's word, on the very connection that wrote, that it keeps what it answ
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final, TypeAlias
@@ -179,9 +180,11 @@ class RedisLink:
         if self._is_closed:
             # The driver would connect anew, and nobody would close that.
             raise ConnectionError("it is closed")
+        asked_before = _asked_to_end()
         # The driver has no types for it.
         connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
         try:
+            _end_if_asked_since(asked_before)
             yield connection
         except BaseException:
             # Replies may be under way that nobody would read.
@@ -222,11 +225,29 @@ def _check_texts(command: Command) -> None:
             word.encode()
 
 
+def _asked_to_end() -> int:
+    """Return how often this task was cancelled; see `_end_if_asked_since`."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
+
+
+def _end_if_asked_since(asked_before: int) -> None:
+    """End here if the driver has lost that this task was cancelled.
+
+    It writes through `wait_for`, which in Python 3.11 forgets that when the write is
+    done by then: who waits for the task's end would wait for ever.
+    """
+    if _asked_to_end() > asked_before:
+        raise asyncio.CancelledError
+
+
 async def _exchange(
     connection: AbstractConnection, commands: Sequence[Command]
 ) -> list[Reply]:
+    asked_before = _asked_to_end()
     words = [each.words() if isinstance(each, Call) else each for each in commands]
     await connection.send_packed_command(connection.pack_commands(words))
+    _end_if_asked_since(asked_before)
     replies: list[Reply] = []
     for _ in commands:
         try:
