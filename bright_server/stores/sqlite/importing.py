@@ -78,7 +78,7 @@ class SqliteImport:
 
     async def load(self, records: Sequence[CopiedRecord], mark: CopyMark) -> None:
         """See `StoreImport.load`."""
-        load = partial(_load, records=records, mark=mark)
+        load = partial(_load, path=self._path, records=records, mark=mark)
         with translated(f"copy into {self._path}"):
             await self._connection.do(partial(_transacted, work=load))
 
@@ -145,13 +145,37 @@ def _begun(database: sqlite3.Connection, path: Path, source: StoreFacts) -> Copy
 
 
 def _load(
-    database: sqlite3.Connection, records: Sequence[CopiedRecord], mark: CopyMark
+    database: sqlite3.Connection,
+    path: Path,
+    records: Sequence[CopiedRecord],
+    mark: CopyMark,
 ) -> None:
     if _stored_mark(database) == mark:
         return  # this very page, whose answer was lost
     for record in records:
-        _LOADERS[type(record)](database, record)
+        try:
+            _LOADERS[type(record)](database, record)
+        except sqlite3.IntegrityError as error:
+            raise CopyRefused(str(path), _clash_of(record, error)) from error
     database.execute(SQL["move_mark"], (mark_text(mark),))
+
+
+def _clash_of(record: CopiedRecord, error: sqlite3.IntegrityError) -> str:
+    if isinstance(record, CopiedMessage):
+        key, message_id = record.conversation, record.message.message_id
+    elif isinstance(record, CopiedCommit):
+        key, message_id = (
+            record.coordinates.conversation,
+            record.coordinates.message_id,
+        )
+    else:
+        return f"it cannot hold all of it: {error}"
+    return (
+        f"message {message_id!a} of conversation {key.conversation_id!a} (account"
+        f" {key.channel_account_id!a}) is there twice, as one that was sent and as one"
+        " that a page showed; in a SQLite store an id is given once in a conversation."
+        " Copy into PostgreSQL or Redis instead"
+    )
 
 
 def _stored_mark(database: sqlite3.Connection) -> CopyMark:
