@@ -66,13 +66,21 @@ async def _alone(settings: Settings) -> AsyncIterator[StoreConnection]:
     async with connected(settings) as connection:
         try:
             await connection.execute(SQL["endless"])
-            row = await (await connection.execute(SQL["lock_copy"])).fetchone()
-            if row is None or not row[0]:
-                raise StoreInUse(where, " (another copy)")
+            await _lock_copies(connection, where)
             await _refuse_servers(connection, where)
         except psycopg.Error as error:
             raise StoreUnavailable(f"open {where}", worded(error)) from error
         yield connection
+
+
+async def _lock_copies(connection: StoreConnection, where: str) -> None:
+    # One that was killed has its session, and with it the lock, for a moment still.
+    for _ in range(_LOOKS):
+        row = await (await connection.execute(SQL["lock_copy"])).fetchone()
+        if row and row[0]:
+            return
+        await asyncio.sleep(_PAUSE_SECONDS)
+    raise StoreInUse(where, " (another copy)")
 
 
 async def _refuse_servers(connection: StoreConnection, where: str) -> None:

@@ -126,6 +126,8 @@ async def connected(
     try:
         await _make_durable(connection, database)
         with translated(f"open {database}"):
+            # What is read opens the log, too.
+            await connection.do(partial(scalar, sql="SELECT 1 FROM sqlite_schema"))
             connection.file = OpenedFile(database)
         yield connection
     finally:
@@ -171,8 +173,6 @@ def _set_pragmas(database: sqlite3.Connection) -> tuple[object, object]:
     database.execute("PRAGMA synchronous=FULL")
     database.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
     database.execute("PRAGMA trusted_schema=OFF")
-    # What is read opens the log, too.
-    scalar(database, "SELECT 1 FROM sqlite_schema")
     return durability(database)
 
 

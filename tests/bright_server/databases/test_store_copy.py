@@ -309,7 +309,7 @@ async def test_the_command_copies_keeps_the_name_and_says_so(
     assert move["storeId"] == store_id
     assert clone["storeId"] != store_id
     assert move["records"] == clone["records"]
-    # It can be neither the source itself nor a replica of it: so it is known to be done.
+    # It can neither be the source nor a replica of it: so it is known to be done.
     assert again == 0
     assert json.loads(capsys.readouterr().out) == move
 
