@@ -9,7 +9,7 @@ import pytest
 
 from bright_server import backends
 from bright_server.clock import SystemClock
-from bright_server.commit.transfer import CopiedMessage, StoreFacts
+from bright_server.commit.transfer import CopiedConversation, CopiedMessage, StoreFacts
 from bright_server.errors import CopyRefused
 from bright_server.fanout.contract import LogPosition
 from bright_server.settings import Settings
@@ -19,6 +19,7 @@ from tests.bright_server.stores.sqlite.works import KEY, observed
 async def test_an_id_that_another_store_has_twice_is_named(tmp_path: Path) -> None:
     """MS-21: there a message that was sent and a page's may have one id."""
     settings = Settings(database=tmp_path / "copy.db")
+    conversation = CopiedConversation(KEY, None, None, 2, None, None, None)
     twice = [
         CopiedMessage(KEY, number, observed(7), 1, 1, LogPosition("outbox", number))
         for number in (1, 2)
@@ -27,6 +28,6 @@ async def test_an_id_that_another_store_has_twice_is_named(tmp_path: Path) -> No
         mark = await target.begin(StoreFacts("source", 1), "source")
         page = replace(mark, cursor="1")
         with pytest.raises(CopyRefused, match="is there twice") as refused:
-            await target.load(twice, page)
+            await target.load([conversation, *twice], page)
     assert KEY.conversation_id in str(refused.value)
     assert observed(7).message_id in str(refused.value)
