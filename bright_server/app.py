@@ -169,7 +169,8 @@ async def _committing(
 ) -> AsyncIterator[Committer]:
     """Hold the one writer: in a process of its own, or in this one."""
     if settings.writer_process and not isinstance(settings.database, InMemory):
-        async with linked(settings, counted, descriptor) as link:
+        store_id = backend.observations.store_id
+        async with linked(settings, counted, descriptor, store_id) as link:
             yield link
         return
     committer = GroupCommitter(backend.observations, settings, clock, counted)

@@ -28,7 +28,12 @@ from bright_server.database_address import (
     RedisServer,
     SqliteFile,
 )
-from bright_server.errors import ConfigurationError, CopyRefused, StoreMissing
+from bright_server.errors import (
+    ConfigurationError,
+    CopyRefused,
+    StoreMissing,
+    StoreUnavailable,
+)
 from bright_server.messages import ConversationKey
 from bright_server.settings import Settings
 
@@ -63,14 +68,17 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Backend]:
 
 @asynccontextmanager
 async def observations_opened(
-    settings: Settings, clock: Clock
+    settings: Settings, clock: Clock, store_id: str | None
 ) -> AsyncIterator[ObservationStore]:
     """Hold only the door of observed groups open, in a process that has nothing else.
 
     The store may let the event loop stand still while it works. A file has to be the
-    one that the server opened which started this process.
+    one that the server opened which started this process; another database has to have
+    the store of this id, and none is made. Without an id it may be any, and is made.
 
     Raises:
+        StoreMissing: there is none, and none is made.
+        StoreUnavailable: it is another store by now.
         MessageStoreError: the database cannot be opened, and what to do.
         ConfigurationError: its driver is not installed.
     """
@@ -84,7 +92,15 @@ async def observations_opened(
             refuse_exchanged(settings.database_path)
             yield store.observations
         return
+    if store_id is not None and not (await schema_state(settings)).version:
+        raise StoreMissing(str(settings.database))
     async with opened(settings, clock) as backend:
+        if store_id not in {None, backend.observations.store_id}:
+            raise StoreUnavailable(
+                f"open {settings.database}",
+                "the database there is not the one that was opened: put it back, or"
+                " start Bright again with the one that is there",
+            )
         yield backend.observations
 
 

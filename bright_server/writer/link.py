@@ -37,14 +37,20 @@ class WriterLink:
         watch: is told of every group.
         lock: the descriptor of the database's lock, which the process holds too; None:
             the database has no such lock.
+        store_id: whose store the process has to find; None: it may make one.
     """
 
     def __init__(
-        self, settings: Settings, watch: CommitWatch, lock: int | None
+        self,
+        settings: Settings,
+        watch: CommitWatch,
+        lock: int | None,
+        store_id: str | None = None,
     ) -> None:
         self._settings = settings
         self._watch = watch
         self._lock = lock
+        self._store_id = store_id
         self._pending: dict[int, Pending] = {}
         self._last_ticket = 0
         self._transport: asyncio.WriteTransport | None = None
@@ -179,7 +185,7 @@ class WriterLink:
             given = self._settings.model_dump()
             # Left out of every dump; this one goes to nobody but our own process.
             given["database_password"] = self._settings.database_password
-            transport.write(pack(given))
+            transport.write(pack([given, self._store_id]))
             await wire.closed.wait()
         finally:
             transport.abort()
@@ -233,14 +239,20 @@ async def _ended(process: Process, deadline_seconds: float) -> None:
 
 @asynccontextmanager
 async def linked(
-    settings: Settings, watch: CommitWatch, lock: int | None
+    settings: Settings,
+    watch: CommitWatch,
+    lock: int | None,
+    store_id: str | None = None,
 ) -> AsyncIterator[WriterLink]:
     """Hold a link with a running writer process, which ends with the block.
+
+    The process may start again while the server runs: with a `store_id` it commits to
+    no other store than that one, whatever is under the address by then.
 
     Raises:
         StoreUnavailable: the process did not come up in time.
     """
-    link = WriterLink(settings, watch, lock)
+    link = WriterLink(settings, watch, lock, store_id)
     running = asyncio.create_task(link.run(), name="writer process")
     patience = settings.writer_start_seconds
     try:

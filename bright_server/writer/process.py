@@ -14,13 +14,14 @@ import signal
 import socket
 import sys
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from bright_server import backends
 from bright_server.clock import SystemClock
 from bright_server.collector import ease_garbage_collection
 from bright_server.commit.group_committer import GroupCommitter, GroupReport
 from bright_server.commit.groups import Outcome
+from bright_server.errors import BrightError
 from bright_server.settings import Settings
 from bright_server.writer.parcels import (
     READY,
@@ -31,6 +32,9 @@ from bright_server.writer.parcels import (
     unpack_work,
 )
 
+Given: TypeAlias = tuple[Settings, str | None]
+"""The settings, and whose store it has to be."""
+
 
 class Desk(asyncio.Protocol):
     """Takes work from the server, and gives it the outcomes of each group at once."""
@@ -40,7 +44,7 @@ class Desk(asyncio.Protocol):
         self._outcomes: list[tuple[int, Outcome]] = []
         self._committer: GroupCommitter | None = None
         loop = asyncio.get_running_loop()
-        self.settings: asyncio.Future[Settings | None] = loop.create_future()
+        self.given: asyncio.Future[Given | None] = loop.create_future()
         self.left = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -53,15 +57,15 @@ class Desk(asyncio.Protocol):
         self.left.set()
         # A server that was killed before its first word must not leave this process
         # behind, for it holds the database's lock.
-        if not self.settings.done():
-            self.settings.set_result(None)
+        if not self.given.done():
+            self.given.set_result(None)
 
     def data_received(self, data: bytes) -> None:
-        """Take settings first, then work."""
+        """Take first what is given, then work."""
         for content in self._parcels.feed(data):
             if self._committer is None:
-                given = cast("dict[str, Any]", content)
-                self.settings.set_result(Settings(**given))
+                settings, store_id = cast("tuple[dict[str, Any], str | None]", content)
+                self.given.set_result((Settings(**settings), store_id))
             else:
                 self._take(self._committer, content)
 
@@ -92,11 +96,12 @@ async def write_for(server: socket.socket) -> None:
     """Commit what the server sends, until it leaves."""
     loop = asyncio.get_running_loop()
     _, desk = await loop.create_connection(Desk, sock=server)
-    settings = await desk.settings
-    if settings is None:
+    given = await desk.given
+    if given is None:
         return
+    settings, store_id = given
     clock = SystemClock()
-    async with backends.observations_opened(settings, clock) as store:
+    async with backends.observations_opened(settings, clock, store_id) as store:
         committer = GroupCommitter(store, settings, clock, desk)
         ease_garbage_collection()
         desk.open(committer)
@@ -121,7 +126,11 @@ def main() -> None:
         stream=sys.stderr,
         format="%(asctime)s %(levelname)s %(name)s (writer): %(message)s",
     )
-    asyncio.run(write_for(socket.socket(fileno=int(sys.argv[1]))))
+    try:
+        asyncio.run(write_for(socket.socket(fileno=int(sys.argv[1]))))
+    except BrightError as error:
+        # The words are enough; the server starts another process.
+        sys.exit(f"the writer process ends: {error}")
 
 
 if __name__ == "__main__":

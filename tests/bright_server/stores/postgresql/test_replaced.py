@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bright_server.commit.encoding import envelope_of
-from bright_server.commit.groups import Outcome, Probe
+from bright_server.commit.groups import BatchCommitted, NotStored, Outcome, Probe
 from bright_server.commit.records import CommitIntent, CommitState, HistoryQuery
 from bright_server.errors import PublicationNotDurable, StoreUnavailable
 from bright_server.messages import Grant
+from bright_server.operations.metrics import Metrics
 from bright_server.settings import Settings
+from bright_server.stores.postgresql.schema import schema_state
 from bright_server.stores.postgresql.store import PostgresqlBackend, opened
 from bright_server.testing.engines.postgresql import PostgresqlServer
 from bright_server.testing.sends import (
@@ -28,8 +30,10 @@ from bright_server.testing.sends import (
     sending,
     showing,
 )
+from bright_server.writer.link import linked
 from tests.bright_server.manual_clock import ManualClock
 from tests.bright_server.stores.group_suite.works import sequences
+from tests.bright_server.writer.test_link import writer
 
 WORDS = "not the one that was opened"
 
@@ -187,6 +191,35 @@ async def test_ms_27_a_step_is_not_refused_for_what_another_store_has(
                 ),
             ):
                 await assert_refused(each)
+
+
+@pytest.mark.parametrize("has_another", [True, False], ids=["another", "none"])
+async def test_ms_27_a_writer_that_starts_again_takes_no_other_store(
+    server: PostgresqlServer, *, has_another: bool
+) -> None:
+    """MS-27: it opens the database anew, while its server goes on; and makes none."""
+    address = server.create_database()
+    settings = Settings(
+        database=address, writer_restart_seconds=0.01, max_writer_deaths=2
+    )
+    async with store_at(address) as backend:
+        store_id, grant = backend.observations.store_id, await granted(backend)
+    async with linked(settings, Metrics(), None, store_id) as link:
+        stored = await link.submit(batch_of(grant, showing("p1")), 1)
+        assert isinstance(stored, BatchCommitted)
+        empty(server, address.rpartition("/")[2], "")
+        if has_another:
+            async with store_at(address) as another:
+                grant = await granted(another)
+        writer().kill()
+
+        refused = await link.submit(batch_of(grant, showing("p2")), 1)
+
+        assert refused == NotStored("the writer process ended again and again")
+    if not has_another:
+        assert not (await schema_state(settings)).version
+    async with store_at(address) as another:
+        assert await another.messages.messages_after(CONVERSATION, 0, 9) == ([], None)
 
 
 async def test_ms_27_a_database_that_is_put_back_is_gone_on_with(
