@@ -122,13 +122,25 @@ class SqliteRig(Rig):
 class PostgresqlRig(Rig):
     """Bright on PostgreSQL; of several engines on the one that can be written.
 
-    They are this rig's own; the first of them is started.
+    They are this rig's own; the first of them is started. `command` is started in place
+    of Bright; then it has no process for the writer.
     """
 
-    def __init__(self, *engines: PostgresqlServer, database: str = "bright") -> None:
+    def __init__(
+        self,
+        *engines: PostgresqlServer,
+        database: str = "bright",
+        command: Sequence[str] = BRIGHT,
+    ) -> None:
         self.engine = engines[0]
         self.engines = engines
         self._database = database
+        self._command = command
+
+    def serving(self, **settings: object) -> AbstractAsyncContextManager[Server]:
+        """See `Rig.serving`."""
+        given = {"writer_process": self._command is BRIGHT, **settings}
+        return super().serving(command=self._command, **given)
 
     @property
     def address(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -14,16 +16,33 @@ from tests.power.rigs import PostgresqlRig
 from tests.power.sent_campaign import SentCampaign
 
 
-@pytest.fixture
-async def rig(power: PowerSwitch) -> AsyncIterator[PostgresqlRig]:
-    """Bright on a PostgreSQL that was made long ago."""
-    rig = PostgresqlRig(PostgresqlServer(power.disk / "postgresql"))
+@asynccontextmanager
+async def made_long_ago(
+    power: PowerSwitch, rig: PostgresqlRig
+) -> AsyncIterator[PostgresqlRig]:
     try:
         await rig.start()
         await power.sync()
         yield rig
     finally:
         rig.close()
+
+
+@pytest.fixture
+async def rig(power: PowerSwitch) -> AsyncIterator[PostgresqlRig]:
+    """Bright on a PostgreSQL that was made long ago."""
+    engine = PostgresqlServer(power.disk / "postgresql")
+    async with made_long_ago(power, PostgresqlRig(engine)) as rig:
+        yield rig
+
+
+@pytest.fixture
+async def careless(power: PowerSwitch) -> AsyncIterator[PostgresqlRig]:
+    """The same, of a Bright that gives an ACK however PostgreSQL is set up."""
+    engine = PostgresqlServer(power.disk / "postgresql")
+    command = (sys.executable, "-m", "tests.power.careless_postgresql", "bright_server")
+    async with made_long_ago(power, PostgresqlRig(engine, command=command)) as rig:
+        yield rig
 
 
 @pytest.mark.timeout(60 + 15 * CUTS)
@@ -52,18 +71,20 @@ async def test_ms_27_and_21_sent_messages_survive_and_recovery_alone_finishes_th
 
 
 async def test_ms_15_without_fsync_readiness_is_red_and_the_same_cut_loses_acks(
-    power: PowerSwitch, rig: PostgresqlRig
+    power: PowerSwitch, careless: PostgresqlRig
 ) -> None:
-    token = await rig.bind()
+    """Which proves the test above: the disk forgets what nobody had it keep."""
+    token = await careless.bind()
 
     async def forget_fsync(server: Server) -> None:
         assert (await server.get("/readyz"))[0] == 200
-        rig.engine.execute("ALTER SYSTEM SET fsync = off")
-        rig.engine.execute("SELECT pg_reload_conf()")
+        careless.engine.execute("ALTER SYSTEM SET fsync = off")
+        careless.engine.execute("SELECT pg_reload_conf()")
         status, said = await server.get("/readyz")
         assert status == 503
         assert "fsync" in said
 
-    loss = await Campaign(power, rig, token).cut_and_compare(meddle=forget_fsync)
+    campaign = Campaign(power, careless, token)
+    loss = await campaign.cut_and_compare(meddle=forget_fsync)
 
     assert loss.messages
