@@ -85,6 +85,8 @@ async def _checked(check: Check) -> str | None:
         await check()
     except BrightError as error:
         return str(error)
+    except TimeoutError:
+        return "it gave up before the deadline"
     return None
 
 

@@ -7,15 +7,12 @@ repeats, the outbox's end and the conversations are moved on, and that is commit
 plan of the work tells it every number; nothing is decoded, looked up or answered.
 """
 
-import json
-import sys
-import time
 from typing import Any
 
 import psycopg
 
-from benchmarks.ingest.figures import percentile
 from benchmarks.ingest.workload import ACCOUNT, FIRST_ID, Batch, Workload
+from benchmarks.ingest.yardsticks.child import batches_in_turns, main, write_all
 
 _CONVERSATION = """
 INSERT INTO conversation (channel_account_id, conversation_id) VALUES (%s, %s)
@@ -110,35 +107,14 @@ def run(config: dict[str, Any]) -> None:
     workload = Workload(**config["workload"])
     with psycopg.connect(config["address"], autocommit=True) as connection:
         refs = _conversations(connection, workload)
-        turns = zip(
-            *(workload.of_connection(client) for client in range(workload.connections)),
-            strict=True,
-        )
-        batches = [batch for turn in turns for batch in turn]
+        batches = batches_in_turns(workload)
         size = config["batchesOfGroup"]
         groups = [
             Group(workload, batches[start : start + size], refs)
             for start in range(0, len(batches), size)
         ]
         writer = Writer(connection)
-        print(json.dumps({"ready": True}), flush=True)
-        sys.stdin.readline()
-        began = time.perf_counter()
-        ended, new, latencies = began, 0, []
-        for group in groups:
-            new += writer.write(group)
-            started, ended = ended, time.perf_counter()
-            latencies.append(ended - started)
-    report = {
-        "seconds": ended - began,
-        "p50Ms": percentile(latencies, 0.5) * 1000,
-        "p99Ms": percentile(latencies, 0.99) * 1000,
-        "confirmed": workload.sent,
-        "duplicates": workload.sent - new,
-        "otherwise": 0,
-    }
-    print(json.dumps(report), flush=True)
-    sys.stdin.readline()  # stay until measured
+        write_all(workload, groups, writer.write)
 
 
 def _conversations(
@@ -156,13 +132,5 @@ def _conversations(
         return dict(cursor.fetchall())
 
 
-def main() -> None:
-    """Run as a child: the configuration comes as the first line of standard input."""
-    try:
-        run(json.loads(sys.stdin.readline()))
-    except psycopg.Error as failure:
-        print(json.dumps({"error": f"{type(failure).__name__}: {failure}"}), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(run, psycopg.Error)

@@ -8,18 +8,16 @@ there. The plan of the work tells it every number; nothing is decoded, looked up
 answered. The server syncs its file once for the transaction, as for Bright.
 """
 
-import json
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from redis import Connection
 from redis.exceptions import RedisError
 
-from benchmarks.ingest.figures import percentile
 from benchmarks.ingest.workload import ACCOUNT, FIRST_ID, Batch, Message, Workload
+from benchmarks.ingest.yardsticks.child import batches_in_turns, main, write_all
 from bright_server.commit.observed_content import canonical_content
 from bright_server.messages import ConversationKey, ObservedMessage
 from bright_server.stores.redis.keys import STORE, ConversationKeys, Layout
@@ -80,24 +78,7 @@ def run(config: dict[str, Any]) -> None:
     )
     connection.connect()
     groups = _prepared(connection, workload, config["batchesOfGroup"])
-    print(json.dumps({"ready": True}), flush=True)
-    sys.stdin.readline()
-    began = time.perf_counter()
-    ended, new, latencies = began, 0, []
-    for packed, size in groups:
-        new += _write(connection, packed, size)
-        started, ended = ended, time.perf_counter()
-        latencies.append(ended - started)
-    report = {
-        "seconds": ended - began,
-        "p50Ms": percentile(latencies, 0.5) * 1000,
-        "p99Ms": percentile(latencies, 0.99) * 1000,
-        "confirmed": workload.sent,
-        "duplicates": workload.sent - new,
-        "otherwise": 0,
-    }
-    print(json.dumps(report), flush=True)
-    sys.stdin.readline()  # stay until measured
+    write_all(workload, groups, partial(_write, connection))
 
 
 def _prepared(
@@ -106,11 +87,7 @@ def _prepared(
     """Make the conversations known, and return the transactions as bytes."""
     connection.send_command("HGET", STORE, "shards")
     plan = Plan(workload, Layout(int(connection.read_response())))
-    turns = zip(
-        *(workload.of_connection(client) for client in range(workload.connections)),
-        strict=True,
-    )
-    batches = [batch for turn in turns for batch in turn]
+    batches = batches_in_turns(workload)
     for nth, batch in enumerate(
         {each.conversation_id: each for each in batches}.values()
     ):
@@ -129,7 +106,8 @@ def _prepared(
     return groups
 
 
-def _write(connection: Wire, packed: list[bytes], size: int) -> int:
+def _write(connection: Wire, group: tuple[list[bytes], int]) -> int:
+    packed, size = group
     connection.send_packed_command(packed)
     for _ in range(1 + size):  # what is only queued so far
         connection.read_response()
@@ -147,13 +125,5 @@ def _member(message: Message, sequence: int) -> bytes:
     return head + canonical_content(said) + f"\n\n{message.message_id}".encode()
 
 
-def main() -> None:
-    """Run as a child: the configuration comes as the first line of standard input."""
-    try:
-        run(json.loads(sys.stdin.readline()))
-    except RedisError as failure:
-        print(json.dumps({"error": f"{type(failure).__name__}: {failure}"}), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(run, RedisError)

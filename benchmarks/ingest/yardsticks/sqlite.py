@@ -14,16 +14,14 @@ and numbers what is new.
 
 import json
 import sqlite3
-import sys
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ingest.figures import percentile
 from benchmarks.ingest.workload import ACCOUNT, FIRST_ID, Batch, Workload
+from benchmarks.ingest.yardsticks.child import batches_in_turns, main, write_all
 
 _INSERT = """
 INSERT INTO message (sequence, conversation, message_id, sender_id, direction,
@@ -94,11 +92,7 @@ def prepare(
     workload: Workload, numbers: dict[str, int], batches_of_group: int
 ) -> list[Group]:
     """All rows of a round, one group for every `batches_of_group` batches."""
-    turns = zip(
-        *(workload.of_connection(client) for client in range(workload.connections)),
-        strict=True,
-    )
-    batches = [batch for turn in turns for batch in turn]
+    batches = batches_in_turns(workload)
     return [
         _group(workload, batches[start : start + batches_of_group], numbers)
         for start in range(0, len(batches), batches_of_group)
@@ -179,33 +173,8 @@ def run(config: dict[str, Any]) -> None:
         numbers = numbered_conversations(connection, workload)
         groups = prepare(workload, numbers, config["batchesOfGroup"])
         writer = Writer(connection, numbering=config["numbering"])
-        print(json.dumps({"ready": True}), flush=True)
-        sys.stdin.readline()
-        began = time.perf_counter()
-        ended, new, latencies = began, 0, []
-        for group in groups:
-            new += writer.write(group)
-            started, ended = ended, time.perf_counter()
-            latencies.append(ended - started)
-    report = {
-        "seconds": ended - began,
-        "p50Ms": percentile(latencies, 0.5) * 1000,
-        "p99Ms": percentile(latencies, 0.99) * 1000,
-        "confirmed": workload.sent,
-        "duplicates": workload.sent - new,
-        "otherwise": 0,
-    }
-    print(json.dumps(report), flush=True)
-    sys.stdin.readline()  # stay until measured
-
-
-def main() -> None:
-    """Run as a child: the configuration comes as the first line of standard input."""
-    try:
-        run(json.loads(sys.stdin.readline()))
-    except sqlite3.Error as failure:
-        print(json.dumps({"error": f"{type(failure).__name__}: {failure}"}), flush=True)
+        write_all(workload, groups, writer.write)
 
 
 if __name__ == "__main__":
-    main()
+    main(run, sqlite3.Error)

@@ -42,6 +42,16 @@ async def test_ms_15_every_dependency_has_its_line_and_one_fault_is_enough() -> 
     assert "it is away" in readiness.lines[2]
 
 
+async def test_ms_15_a_check_that_gives_up_by_itself_is_no_fault_of_the_probe() -> None:
+    async def gives_up() -> None:
+        raise TimeoutError
+
+    readiness = await ReadinessProbe({"a": fine, "b": gives_up}, 5).ask()
+
+    assert readiness.lines == ("a: ok", "b: it gave up before the deadline")
+    assert not readiness.is_ready
+
+
 class Stubborn:
     """A dependency whose driver does not give up when it is called off."""
 
